@@ -123,7 +123,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "campaigns.core.context.site",
-                "campaigns.operations.views.health.load_state",
+                "campaigns.operations.views.load_state",
             ],
         },
     },

@@ -2,13 +2,7 @@
 # ruff: noqa: F401  (the names that others import from here)
 
 from campaigns.campaigns.models import Campaign, NamedTest, Probe, Search, Test, without_references
-from campaigns.history.models import (
-    Baseline,
-    TestFigures,
-    TimeMark,
-    TriageChange,
-    TriageEntry,
-)
+from campaigns.history.models import Baseline, TestFigures, TimeMark, TriageChange, TriageEntry
 from campaigns.machines.models import (
     Exporter,
     InjectorHost,

@@ -12,10 +12,10 @@ from campaigns.history.views import history, triage
 from campaigns.items.views import items
 from campaigns.live import views as live_pages
 from campaigns.notifications import views as notifications
-from campaigns.operations.views import audit, health
+from campaigns.operations import views as operations
 from campaigns.plans import views as plans
 from campaigns.probes import views as measure
-from campaigns.projects.views import ci, projects
+from campaigns.projects import views as projects
 from campaigns.runs.views import runs
 from campaigns.search.views import search_new
 from campaigns.shares import views as shares
@@ -48,10 +48,10 @@ urlpatterns = [
     page("projects/<int:project>/", projects.project_detail),
     *_item_urls("project", "projects/"),
     page("projects/<int:project>/use/", projects.project_use),
-    page("projects/<int:project>/stop/", health.project_stop),
-    page("projects/<int:project>/ci/", ci.project_ci),
-    page("ci/benchsite.py", ci.ci_client_file),
-    page("ci/gitlab.yml", ci.ci_gitlab_file),
+    page("projects/<int:project>/stop/", operations.project_stop),
+    page("projects/<int:project>/ci/", projects.project_ci),
+    page("ci/benchsite.py", projects.ci_client_file),
+    page("ci/gitlab.yml", projects.ci_gitlab_file),
     page("projects/<int:project>/campaigns/", campaigns.campaign_list),
     page("projects/<int:project>/campaigns/new/", campaign_new.campaign_new),
     page("projects/<int:project>/campaigns/estimate/", campaign_new.campaign_estimate),
@@ -118,7 +118,7 @@ urlpatterns = [
     *_item_urls("target", "projects/<int:project>/targets/"),
     path("targets/<int:target>/archive/", items.item_archive, TARGET, name="target-archive"),
     page("targets/<int:target>/ownership/", projects.target_ownership),
-    page("agent.py", ci.agent_file),
+    page("agent.py", projects.agent_file),
     page("targets/<int:target>/exporters/", targets.exporter_new),
     page("exporters/<int:exporter>/", targets.exporter_edit),
     page("exporters/<int:exporter>/check/", targets.exporter_check),
@@ -139,22 +139,22 @@ urlpatterns = [
     page("plans/<int:plan>/files/<slug:sha256>/", plans.plan_file),
     *_item_urls("plan", "projects/<int:project>/plans/"),
     path("plans/<int:plan>/archive/", items.item_archive, PLAN, name="plan-archive"),
-    path("injectors/", health.injector_host_list, name="injector-list"),
-    path("load/", health.load_page, name="load"),
-    page("load/stop/", health.load_stop),
-    page("load/allow/", health.load_allow),
-    page("load/runs/<int:run>/stop/", health.load_run_stop),
-    path("audit/", audit.audit, name="audit-all"),
-    path("audit.csv", audit.audit_csv, name="audit-all-csv"),
-    page("projects/<int:project>/audit/", audit.audit),
-    page("projects/<int:project>/audit.csv", audit.audit_csv),
+    path("injectors/", operations.injector_host_list, name="injector-list"),
+    path("load/", operations.load_page, name="load"),
+    page("load/stop/", operations.load_stop),
+    page("load/allow/", operations.load_allow),
+    page("load/runs/<int:run>/stop/", operations.load_run_stop),
+    path("audit/", operations.audit, name="audit-all"),
+    path("audit.csv", operations.audit_csv, name="audit-all-csv"),
+    page("projects/<int:project>/audit/", operations.audit),
+    page("projects/<int:project>/audit.csv", operations.audit_csv),
     page("caps/", projects.caps),
     page("caps/<int:project>/", projects.caps_edit),
-    page("storage/", health.storage),
+    page("storage/", operations.storage),
     page("ownership/", projects.ownership),
     page("ownership/<int:claim>/", projects.ownership_decide),
     page("glossary/", context.glossary),
-    page("healthz", health.healthz),
-    page("readyz", health.readyz),
-    page("metrics", health.metrics),
+    page("healthz", operations.healthz),
+    page("readyz", operations.readyz),
+    page("metrics", operations.metrics),
 ]

@@ -24,7 +24,7 @@ from django.urls.resolvers import URLPattern
 from campaigns.accounts import tokens
 from campaigns.campaigns.views.kept_pages import NOTHING
 from campaigns.core import context
-from campaigns.operations.views import health
+from campaigns.operations import views as health
 from tests.access_table import MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
 from tests.access_world import DEAD_TOKENS, Rows, World
 from tests.values import plan_spec

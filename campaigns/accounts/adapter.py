@@ -25,6 +25,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
 
 from campaigns.accounts.models import LastSeen
 from campaigns.core import audit
@@ -241,14 +242,10 @@ def _note_removed_identity(socialaccount, **_: Any) -> None:
     audit.note(by, AuditEvent.SIGN_IN_REMOVED, socialaccount.get_provider().name)
 
 
-class LastSeenMiddleware:
+class LastSeenMiddleware(MiddlewareMixin):
     """Notes when a signed-in person was here, at most once in some minutes of each process."""
 
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         user = getattr(request, "_cached_user", None)  # who was not asked for is not read
         # A stream has given its connection back, and would keep another one while it lasts.
         if user is not None and user.is_authenticated and not response.streaming:

@@ -114,10 +114,7 @@ class PasskeyForm(AddWebAuthnForm):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.fields["name"] = text_field(
-            None,
-            text_widget("input-medium"),
-            100,
-            help_text="Such as the device that keeps it.",
+            None, text_widget("input-medium"), 100, help_text="Such as the device that keeps it."
         )
         del self.fields["passwordless"]
 

@@ -54,8 +54,7 @@ _STATES = {
 class UserFilterSet(ListFilterSet):
     search = django_filters.CharFilter(method="filter_search")
     state = django_filters.ChoiceFilter(
-        choices=list(STATES.items()),
-        method=lambda rows, _, value: rows.filter(_STATES[value]),
+        choices=list(STATES.items()), method=lambda rows, _, value: rows.filter(_STATES[value])
     )
 
     class Meta:

@@ -206,8 +206,7 @@ class Test(models.Model):
                 name="one_test_per_plan_and_arm",
             ),
             models.CheckConstraint(
-                condition=models.Q(injectors__gte=1, injectors__lte=64),
-                name="test_injectors_range",
+                condition=models.Q(injectors__gte=1, injectors__lte=64), name="test_injectors_range"
             ),
         ]
 

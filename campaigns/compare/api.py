@@ -11,11 +11,7 @@ from campaigns.core.tables import csv_of_tables, text_file
 from campaigns.domain.analysis.capacity import CapacityInterval
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.compared import (
-    Alone,
-    ComparedCapacity,
-    Difference,
-)
+from campaigns.domain.presentation.compared import Alone, ComparedCapacity, Difference
 from campaigns.rest import fields
 from campaigns.rest.access import actor_of, answers
 from campaigns.rest.parsers import CSV

@@ -54,8 +54,9 @@ def comparison(request: HttpRequest) -> HttpResponse:
             ordered = sorted(run.pk for run in runs)
             columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
             return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-        told = f"Tick two to {len(LETTERS)} runs to compare them; {len(runs) or 'none'} are ticked."
-        messages.error(request, told)
+        n_ticked = len(runs) or "none"
+        words = f"Tick two to {len(LETTERS)} runs to compare them; {n_ticked} are ticked."
+        messages.error(request, words)
         if runs:
             return redirect("run-list", project=runs[0].campaign.project_id)
         return redirect("project-list")
@@ -195,8 +196,8 @@ def _tabs(compared: Comparison) -> list[tuple[str, str, str]]:
         ("machine", "Machine", "", compared.profiles),
         ("setup", "Setup", "", compared.same or compared.alone),
     ]
-    found = [(key, title, n) for key, title, n, is_there in tabs if is_there]
-    return found if len(found) > 1 else []
+    there = [(key, title, n) for key, title, n, is_there in tabs if is_there]
+    return there if len(there) > 1 else []
 
 
 def _times(
@@ -257,17 +258,18 @@ def _rates(
     """The capacities of searches; None where neither side has any."""
     rows = []
     for each in capacities:
-        words, found, drawn = map(capacity_words, (each.baseline, each.candidate)), each.ratio, ()
-        if found:
+        words, interval = map(capacity_words, (each.baseline, each.candidate)), each.ratio
+        drawn = ()
+        if interval:
             per_s = each.baseline.rate_per_s
-            ratios = (found.ratio, found.low, found.high)
+            ratios = (interval.ratio, interval.low, interval.high)
             estimate, *limits = ((ratio - 1) * per_s for ratio in ratios)
             drawn = (estimate, tuple(limits), _band(per_s, threshold))
         signed = [figure(value, signed=True) for value in (drawn[0], *drawn[1])] if drawn else [""]
         row = DifferenceRow(
             [text_cell(text) for text in (*words, signed[0])],
             " to ".join(signed[1:]),
-            change_words(found.ratio) if found else "",
+            change_words(interval.ratio) if interval else "",
             *(each.word, each.word, each.why),
             *drawn,
         )
@@ -355,6 +357,6 @@ def _charts(detail: ComparedDetail, threshold: float) -> Charts | None:
 def query_of(asked: Mapping[str, str], **changes: str) -> str:
     """The address's query with some parameters changed; an empty one is left out."""
     query = QueryDict(mutable=True)
-    kept = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
-    query.update({name: value for name, value in {**kept, **changes}.items() if value})
+    parameters = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
+    query.update({name: value for name, value in {**parameters, **changes}.items() if value})
     return query.urlencode()

@@ -18,6 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import (
@@ -42,15 +43,11 @@ UNDONE = "undone"
 NOTHING_DONE = "You were signed out before this was saved. Try again."
 
 
-class SignedOutMiddleware:
+class SignedOutMiddleware(MiddlewareMixin):
     """Who signs in then comes back to the page that had the form, which says that nothing was
     done. The form's own address often takes forms only, and has no page."""
 
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        response = self.get_response(request)
+    def process_response(self, request, response):
         where = urlsplit(response.headers.get("Location", ""))
         is_to_sign_in = where.path == resolve_url(settings.LOGIN_URL)
         if request.method != "POST" or not (is_to_sign_in and where.query.startswith("next=")):
@@ -122,6 +119,11 @@ def find(rows, actor: Actor, **lookup):
     return get_object_or_404(queryset.visible_to(actor), **lookup)
 
 
+def whole(text: str) -> int:
+    """A row's number in an address or a form; 0 of what is none."""
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
+
+
 def rights_in(project, actor: Actor) -> dict[str, bool]:
     """The rights by which templates show buttons: {"edit": True, "run": …}."""
     allowed = rights(actor, project)
@@ -185,15 +187,11 @@ def acts_on(rows, page: str, key: str = "pk", part: str = ""):
     return decorate
 
 
-class BearerMiddleware:
+class BearerMiddleware(MiddlewareMixin):
     """401 where a request with `Authorization: Bearer …` would get the sign-in page. Addresses that
     need no account answer as always."""
 
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         is_bearer = get_authorization_header(request).lower().startswith(b"bearer")
         if not (is_bearer and _is_sign_in(request, response)):
             return response

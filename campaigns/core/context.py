@@ -6,7 +6,6 @@ never a bare code. Times in the reader's zone: the browser tells its own in a co
 import logging
 import sys
 import uuid
-from collections.abc import Callable
 from datetime import UTC, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
@@ -18,6 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import get_template
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_GET, require_http_methods
 from psycopg_pool import PoolTimeout
@@ -92,14 +92,8 @@ OUTAGES = (OperationalError, InterfaceError, PoolTimeout)
 RETRY_AFTER_S = 5
 
 
-class OutageMiddleware:
+class OutageMiddleware(MiddlewareMixin):
     """Turns a view's exceptions into pages: database unavailable, gone, forbidden, refused."""
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        return self.get_response(request)
 
     def process_exception(self, request, error):
         if isinstance(error, OUTAGES):
@@ -166,13 +160,10 @@ def zone_of(request: HttpRequest) -> tzinfo:
     return ZoneInfo(name) if reads and name in zone_names() else UTC
 
 
-class TimeZoneMiddleware:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]):
-        self._get_response = get_response
-
+class TimeZoneMiddleware(MiddlewareMixin):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with timezone.override(zone_of(request)):
-            return self._get_response(request)
+            return self.get_response(request)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

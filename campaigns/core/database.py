@@ -1,10 +1,11 @@
 """What all need of PostgreSQL beside rows: its time, as hosts' clocks differ; waits without holding
-a connection, as connections are few and those who wait are many; and what was deleted meanwhile."""
+a connection, as connections are few and those who wait are many; what was deleted meanwhile; and
+which texts its columns hold."""
 
 import logging
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
@@ -15,12 +16,15 @@ from django.db.models import (
     DateTimeField,
     ExpressionWrapper,
     Func,
+    Model,
     QuerySet,
     Subquery,
     Value,
 )
 from django.db.models.functions import Coalesce
 from psycopg.errors import ForeignKeyViolation
+
+from campaigns.domain.typed_text import is_web_address
 
 
 class ClockTimestamp(Func):
@@ -114,3 +118,16 @@ def count_of(rows: QuerySet) -> Coalesce:
     page that is shown."""
     counted = rows.order_by().annotate(one=Value(1)).values("one").annotate(n=Count("pk"))
     return Coalesce(Subquery(counted.values("n")), 0)
+
+
+def text_faults(model: type[Model], texts: Mapping[str, str]) -> dict[str, str]:
+    """By name, of texts that their columns do not hold, and of a `link` that leads nowhere."""
+    limits = {name: model._meta.get_field(name).max_length for name in texts}
+    faults = {
+        name: f"Use at most {most} characters; this has {len(texts[name]):,}."
+        for name, most in limits.items()
+        if most is not None and len(texts[name]) > most
+    }
+    if texts.get("link") and not is_web_address(texts["link"]):
+        faults["link"] = "Enter an address that begins with https:// or http://."
+    return faults

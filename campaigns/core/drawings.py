@@ -250,12 +250,14 @@ def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict
     run's seconds from `whole_seconds` on are left out: the last one is only a part of a second."""
     end = inf if whole_seconds is None else whole_seconds
     measured = [point for point in points[-SPARK_S:] if 0 <= point["second"] < end]
+    ended = [(each["failed"] + each["dropped"], each["ok"]) for each in measured]
+    shares = [errors / (errors + ok) if errors + ok else None for errors, ok in ended]
     sparks = {
         "rate": _spark([point["ok"] for point in measured], count),
         "p50": _spark([point["p50_ms"] for point in measured], figure),
         "p95": _spark([point["p95_ms"] for point in measured], figure),
         "p99": _spark([point["p99_ms"] for point in measured], figure),
-        "errors": _spark([_error_share(point) for point in measured], percent),
+        "errors": _spark(shares, percent),
     }
     return {key: spark for key, spark in sparks.items() if spark}
 
@@ -275,21 +277,12 @@ def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
     step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
     room = TREND_HEIGHT / 2 - _EDGE
     points = [
-        (
-            round(_EDGE + n * step, 1),
-            round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1),
-        )
+        (round(_EDGE + n * step, 1), round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1))
         for n, value in enumerate(values_ms)
         if value is not None
     ]
     words = f"p95 of the last {len(values)}: from {figure(min(values))} to {figure(max(values))} ms"
     return Spark(TREND_WIDTH, TREND_HEIGHT, broken_line(points), points[-1], words)
-
-
-def _error_share(point: Point) -> float | None:
-    errors = point["failed"] + point["dropped"]
-    ended = errors + point["ok"]
-    return errors / ended if ended else None
 
 
 def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spark | None:

@@ -23,7 +23,7 @@ from campaigns.domain.units import counted
 
 class CheckedForm(forms.Form):
     # The field that shows what is wrong with an argument of another name.
-    field_of: ClassVar[Mapping[str, str]] = {}
+    field_of: ClassVar[Mapping[str, str | None]] = {}
 
     refused_at: ClassVar[str | None] = None  # the field that says why it is not possible now
 
@@ -147,7 +147,7 @@ def request_line() -> dict[str, forms.Field]:
     }
 
 
-class RequestFields(forms.Form):
+class RequestFields(CheckedForm):
     method, other_method, path = request_line().values()
     path.initial = "/"
     headers = text_field(
@@ -225,12 +225,7 @@ class ProbeForm(RequestFields):
 
 
 TEXT, FORM, MULTIPART, FILE = "text", "form", "multipart", "file"
-KINDS = [
-    (TEXT, "Text"),
-    (FORM, "Form fields"),
-    (MULTIPART, "Fields and files"),
-    (FILE, "File"),
-]
+KINDS = [(TEXT, "Text"), (FORM, "Form fields"), (MULTIPART, "Fields and files"), (FILE, "File")]
 FIELDS = ("body_kind", "body", "kept")
 
 
@@ -287,10 +282,7 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
         return TypedBody(text, {"body": ""}, fault="Choose the file that is the body.")
     blobs = [blob] if blob else []
     return TypedBody(
-        "",
-        {"body_file": _with_bytes(blob, contents[name])},
-        {name: contents[name]},
-        blobs,
+        "", {"body_file": _with_bytes(blob, contents[name])}, {name: contents[name]}, blobs
     )
 
 

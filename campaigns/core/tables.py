@@ -15,7 +15,7 @@ from django.utils.http import content_disposition_header, quote_etag
 
 from campaigns.core.cache import release
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.tables import Cell, Column, Row, Table
+from campaigns.domain.presentation.tables import Cell, Column, Table
 
 
 def unless_known(
@@ -89,7 +89,9 @@ def csv_of_tables(tables: Iterable[Table]) -> str:
         if index:
             writer.writerow([])
         writer.writerow(map(safe, filter(None, [table.title, table.note])))
-        weak = [_weak(table, row) for row in table.rows]
+        # The heads of the columns in which a page has ~.
+        pairs = [zip(table.columns, row.cells, strict=True) for row in table.rows]
+        weak = [", ".join(_head(each) for each, cell in own if cell.weak) for own in pairs]
         notes = [row.note for row in table.rows]
         beside = {head: texts for head, texts in (("weak", weak), ("note", notes)) if any(texts)}
         beside = _lows(table) | beside
@@ -127,12 +129,6 @@ def _lows(table: Table) -> dict[str, list[str]]:
         for column, cells in columns
         if any(cell.has_both_ends for cell in cells)
     }
-
-
-def _weak(table: Table, row: Row) -> str:
-    """The heads of the columns in which a page has ~ in this row."""
-    pairs = zip(table.columns, row.cells, strict=True)
-    return ", ".join(_head(column) for column, cell in pairs if cell.weak)
 
 
 def _head(column: Column, end: str = "") -> str:

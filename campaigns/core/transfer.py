@@ -19,6 +19,7 @@ from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.middleware.http import ConditionalGetMiddleware
 from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
 
 # Event streams are missing: each event must leave at once.
 _TEXTS = {"text/html", "text/csv", "text/plain", "application/json"}
@@ -37,15 +38,9 @@ def takes_bytes(most: int) -> Callable[[Any], Any]:
     return decorate
 
 
-class BodyMiddleware:
+class BodyMiddleware(MiddlewareMixin):
     """413 for a body that is larger than its address takes, before any of it is read: reading may
     hold up everybody else, and asks for no rights."""
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: Any, *_: Any) -> HttpResponse | None:
         most = getattr(getattr(view, "cls", view), "most_body_bytes", settings.MOST_BODY_BYTES)

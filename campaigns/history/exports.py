@@ -52,7 +52,10 @@ _ALIKE = ("plan_version", "value_us", "errors", "target_state")
 def csv_of_history(named: HistorySeries) -> str:
     """A row for each campaign; one where a new level begins has the change's size and interval.
     `marks`: those since the campaign before. `…_low_us` are lower ends of what was measured."""
-    course, marks = named.history.course, _marks(named)
+    course, times = named.history.course, [point.at for point in named.history.points]
+    marks: dict[int, list[str]] = {}
+    for mark in named.marks:
+        marks.setdefault(bisect_left(times, mark.at), []).append(mark.text)
     changes = {change.index: _change(named.history, change) for change in course.changes}
     rows = (
         {
@@ -64,15 +67,6 @@ def csv_of_history(named: HistorySeries) -> str:
         for index, point in enumerate(named.history.points)
     )
     return csv_of_rows(_POINT, rows)
-
-
-def _marks(named: HistorySeries) -> dict[int, list[str]]:
-    """The words of the marks by the index of the campaign that follows them."""
-    times = [point.at for point in named.history.points]
-    marks: dict[int, list[str]] = {}
-    for mark in named.marks:
-        marks.setdefault(bisect_left(times, mark.at), []).append(mark.text)
-    return marks
 
 
 def csv_of_histories(histories: Iterable[HistorySeries]) -> str:

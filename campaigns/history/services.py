@@ -22,12 +22,13 @@ from django.utils import timezone
 from campaigns.campaigns.queries.references import references_between
 from campaigns.compare.queries.compared_searches import against_search, search_columns
 from campaigns.core import audit
+from campaigns.core.database import text_faults
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
 from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.typed_text import check_unchanged, clean_name, is_web_address, storable
+from campaigns.domain.typed_text import check_unchanged, clean_name, storable
 from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
 from campaigns.history.queries.history import histories_of, with_facts_around
@@ -51,7 +52,6 @@ from campaigns.search.queries import trial_runs
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_NAME = 100
 _NO_CAPACITY = (
     "This search found no capacity with an interval. Choose one that did, or search again."
 )
@@ -67,7 +67,11 @@ def make_baseline(
     else chose meanwhile is not replaced. Replaced baselines are kept. Raises InvalidFields, or
     Refused with what to do."""
     require(by, Action.EDIT, project)
-    name = _checked(name)
+    name = clean_name(name)
+    if not name:
+        raise InvalidFields({"name": "Give the baseline a name, such as “release 1.4”."})
+    if faults := text_faults(Baseline, {"name": name}):
+        raise InvalidFields(faults)
     campaigns = {test.campaign_id for test in tests}
     # Against their deletion meanwhile, see services.items.
     locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
@@ -169,15 +173,6 @@ def _meanwhile(name: str) -> str:
     )
 
 
-def _checked(name: str) -> str:
-    name = clean_name(name)
-    if not name:
-        raise InvalidFields({"name": "Give the baseline a name, such as “release 1.4”."})
-    if len(name) > _LONGEST_NAME:
-        raise InvalidFields({"name": f"At most {_LONGEST_NAME} characters are allowed."})
-    return name
-
-
 def release_baseline(*, by: Actor, baseline: Baseline) -> None:
     """Compare nothing with it any more; then its runs can be deleted. What was said stays."""
     require(by, Action.EDIT, baseline.project)
@@ -231,7 +226,7 @@ def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
 # What follows a change that more campaigns move.
 _FOLLOWED = ("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio", "low")
 _FOLLOWED += ("high", "p_value", "causes")
-_LONGEST_NOTE, _LONGEST_LINK = 10_000, 500
+_LONGEST_NOTE = 10_000
 
 
 @transaction.atomic
@@ -249,7 +244,11 @@ def note_changes(*, campaign_id: int) -> int:
         changes, places = history.course.changes, [point.at for point in history.points]
         same = same_changes(
             [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
-            [_known_place(each, places) for each in stored[key]],
+            [
+                Sighting(index, index, index, each.ratio > 1)
+                for each in stored[key]
+                for index in [bisect_left(places, each.since_at)]
+            ],
         )
         for number, change in enumerate(changes):
             is_known = number in same
@@ -284,11 +283,6 @@ def _stored_changes(
         if key in by_key and row.since_at >= by_key[key].points[0].at:
             stored[key].append(row)
     return stored
-
-
-def _known_place(change: TriageChange, places: Sequence) -> Sighting:
-    index = bisect_left(places, change.since_at)
-    return Sighting(index, index, index, change.ratio > 1)
 
 
 def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
@@ -357,9 +351,8 @@ def edit_entry(
     }
     if len(values.get("note", "")) > _LONGEST_NOTE:
         raise InvalidFields({"note": f"Use at most {_LONGEST_NOTE:,} characters."})
-    link = values.get("link")
-    if link and not (len(link) <= _LONGEST_LINK and is_web_address(link)):
-        raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
+    if faults := text_faults(TriageEntry, {"link": values.get("link", "")}):
+        raise InvalidFields(faults)
     row = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
     stored = content_of(row)
     wanted = stored | values
@@ -369,9 +362,6 @@ def edit_entry(
         row.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
         row.acknowledged_by = by.user if wanted["acknowledged"] else None
     row.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
-
-
-_MOST = {"text": 100, "link": 500, "key": 150}
 
 
 def set_mark(
@@ -391,16 +381,9 @@ def set_mark(
     text, link = text.strip(), link.strip()
     key = key.strip() or (f"{text} {at.isoformat()}" if at else text)
     text = clean_name(text)
-    values = {"text": text, "link": link, "key": key}
-    errors = {
-        name: f"At most {most} characters are allowed; this has {len(values[name])}."
-        for name, most in _MOST.items()
-        if len(values[name]) > most
-    }
-    if not values["text"]:
+    errors = text_faults(TimeMark, {"text": text, "link": link, "key": key})
+    if not text:
         errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
-    if values["link"] and not is_web_address(values["link"]):
-        errors["link"] = "A link begins with https:// or http://."
     if target and target.project_id != project.pk:
         errors["target"] = "Choose a target of this project."
     if errors:

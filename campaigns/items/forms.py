@@ -3,9 +3,10 @@ pasted or as a file. An item's name and tags."""
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
+from django.utils import timezone
 
 from campaigns.core.forms import CheckedForm, area, text_field, text_widget
 from campaigns.domain.plan.plan import ConnectionMode
@@ -81,9 +82,7 @@ class HistoryFilterForm(forms.Form):
     until = _range_end("To")
     plan = _of_project()
     arm = forms.ChoiceField(
-        required=False,
-        choices=[("", "Arm: any"), *ARMS.items()],
-        widget=PlainSelect,
+        required=False, choices=[("", "Arm: any"), *ARMS.items()], widget=PlainSelect
     )
     tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
     metric = forms.ChoiceField(required=False, choices=list(METRICS.items()), widget=PlainSelect)
@@ -126,13 +125,13 @@ class TestHistoryFilterForm(HistoryFilterForm):
     target = plan = arm = None
 
 
-class MarkForm(forms.Form):
+class MarkForm(CheckedForm):
     """The service says what is wrong with the words and the link."""
 
+    field_of: ClassVar = {"key": None}  # nobody types it
+
     text = text_field(
-        "What happened",
-        text_widget("", placeholder="version 1.4.2 deployed", maxlength=100),
-        None,
+        "What happened", text_widget("", placeholder="version 1.4.2 deployed", maxlength=100), None
     )
     at = forms.DateTimeField(
         label="When",
@@ -148,6 +147,13 @@ class MarkForm(forms.Form):
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, **kwargs)
         self.fields["target"].queryset = project.targets.filter(archived_at=None, is_kept=True)
+
+    def fields_of_service(self) -> dict[str, Any]:
+        """A program that sends the same words again means the same mark; somebody who types them on
+        another day another one. A button that is pressed twice still leaves one."""
+        data = self.cleaned_data
+        key = f"{data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}"
+        return data | {"key": "" if data["at"] else key}
 
 
 class OutputForm(forms.Form):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
 from campaigns.core import audit
-from campaigns.core.database import db_now
+from campaigns.core.database import db_now, text_faults
 from campaigns.core.permissions import NOBODY, Actor, require
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import Content, check_unchanged, clean_name, clean_tags
@@ -259,12 +259,9 @@ def _locked(items: Sequence[Item]) -> list[Item]:
 
 def clean_item_name(item: Item, name: str) -> str:
     """The name as it is stored. Raises InvalidFields."""
-    most = item._meta.get_field("name").max_length
     name = clean_name(name)
     if not name:
         raise InvalidFields({"name": f"Give the {noun_of(item)} a name."})
-    if len(name) > most:
-        raise InvalidFields(
-            {"name": f"The name has {len(name)} characters; at most {most} are allowed."}
-        )
+    if faults := text_faults(type(item), {"name": name}):
+        raise InvalidFields(faults)
     return name

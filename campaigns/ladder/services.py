@@ -49,7 +49,12 @@ def start_ladder(
     of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
     steps = _select(rungs, {**RUNGS, **{rung.key: rung for rung in of_profiles}})
     plan = version.value()
-    _check(plan, endpoint)
+    if endpoint.scheme != "https":
+        raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: most rungs use TLS."})
+    if plan.exchange is not None:
+        raise InvalidFields({"plan": "Choose a plan of HTTP requests: WebSockets have no ladder."})
+    if plan.http_version != HttpVersion.HTTP_1_1:
+        raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung of its own."})
     cells = [
         CampaignCell(
             _version_for(by, version, plan, rung), _endpoint_for(endpoint, rung), str(rung.mode)
@@ -82,15 +87,6 @@ def _select(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
 
 
 _KEYS = f"{', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project"
-
-
-def _check(plan: Plan, endpoint: Endpoint) -> None:
-    if endpoint.scheme != "https":
-        raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: most rungs use TLS."})
-    if plan.exchange is not None:
-        raise InvalidFields({"plan": "Choose a plan of HTTP requests: WebSockets have no ladder."})
-    if plan.http_version != HttpVersion.HTTP_1_1:
-        raise InvalidFields({"plan": "Choose a plan with HTTP/1.1: HTTP/2 is a rung of its own."})
 
 
 def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> PlanVersion:

@@ -13,6 +13,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.crypto import salted_hmac
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_GET
 
@@ -31,17 +32,14 @@ _LAYOUT = "live.html"
 PLACE = f"own-form-token-{salted_hmac('campaigns.live.views', 'form token').hexdigest()}"
 
 
-class TurnsMiddleware:
+class TurnsMiddleware(MiddlewareMixin):
     """Open pages that ask again, which they all do when a run ends, take turns."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]):
-        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.method != "GET" or not is_asked_again(request):
-            return self._get_response(request)
+            return self.get_response(request)
         with TURNS:
-            return self._get_response(request)
+            return self.get_response(request)
 
 
 def live_page(

@@ -21,6 +21,7 @@ from django.db.models.functions import Coalesce, Now
 from campaigns.core import audit, queue
 from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import PROCESS, busy_s, machine_of, watched_s
@@ -42,7 +43,7 @@ from campaigns.models import (
 )
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
-from campaigns.operations.services.caps import measure_outputs, require_room_for_bytes
+from campaigns.operations.services.caps import measure_outputs, require_room
 from campaigns.operations.services.load_control import require_load_on
 from campaigns.projects.services import decrypt, encrypt
 from campaigns.targets.queries import networks_for, policy
@@ -102,7 +103,11 @@ def _save(by: Actor, exporter: Exporter, fields: ExporterFields) -> Exporter:
     # What was told before was told by another address, or read otherwise.
     exporter.offers, exporter.told_at = [], None
     exporter.problem, exporter.problem_at = "", None
-    deeds = [AuditEvent.EXPORTER_SET, *_keep_token(exporter, fields.token)]
+    deeds, token = [AuditEvent.EXPORTER_SET], fields.token
+    # Without one the stored one stays; "" removes it.
+    if token or (token == "" and exporter.token):
+        exporter.token = encrypt(token) if token else ""
+        deeds.append(AuditEvent.SECRET_STORED if token else AuditEvent.SECRET_DELETED)
     try:
         with transaction.atomic():
             exporter.save()
@@ -112,14 +117,6 @@ def _save(by: Actor, exporter: Exporter, fields: ExporterFields) -> Exporter:
         audit.note(by, deed, _exporter_label(exporter), project=exporter.target.project)
     _ask_worker(Exporter.objects.filter(pk=exporter.pk), exporter.pk)
     return exporter
-
-
-def _keep_token(exporter: Exporter, token: str | None) -> list[AuditEvent]:
-    """Store the token encrypted; "" removes it, None keeps it."""
-    if token is None or token == exporter.token == "":
-        return []
-    exporter.token = encrypt(token) if token else ""
-    return [AuditEvent.SECRET_STORED if token else AuditEvent.SECRET_DELETED]
 
 
 @transaction.atomic
@@ -298,7 +295,11 @@ def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
     first: dict[str, Exporter] = {}
     telling = Case(When(told_at__gt=db_now(-TELLING_S), then=True), default=False)
     same = Exporter.objects.filter(target__runs=run_id, machine__in=machines).order_by("name")
-    for each in sorted(same.annotate(is_telling=telling), key=_has_no_processes):
+    # Those that watch processes come first.
+    for each in sorted(
+        same.annotate(is_telling=telling),
+        key=lambda each: not any(offer.startswith(PROCESS) for offer in each.offers),
+    ):
         first.setdefault(each.machine, each)
     for row in rows:
         exporter = first.get(machine_of(row.did))
@@ -307,10 +308,6 @@ def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
         elif not exporter.is_telling:
             row.source = exporter.name
             yield row
-
-
-def _has_no_processes(exporter: Exporter) -> bool:
-    return not any(each.startswith(PROCESS) for each in exporter.offers)
 
 
 def _success_columns(offers: Iterable[str]) -> dict[str, Any]:
@@ -350,7 +347,7 @@ def add_output(*, by: Actor, run: Run, tool: str, text: str) -> ToolOutput:
     tool = clean_name(tool)
     if errors := _faults(tool, text):
         raise InvalidFields(errors)
-    require_room_for_bytes(project, len(text.encode()))
+    require_room(project, {STORED_GB: len(text.encode())})
     # Counted after the room, whose lock lets two at once not exceed the limit together.
     if run.tool_outputs.count() >= MOST_OUTPUTS:
         raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")

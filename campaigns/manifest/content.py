@@ -44,13 +44,6 @@ class ManifestSection(NamedTuple):
     content_of: Callable[[Any], Content]
 
 
-def _tls_profiles(project: Project) -> ManifestSection:
-    return ManifestSection(
-        project.tls_profiles.all(),
-        lambda profile: {"name": profile.name, **TlsOptions(**profile.offers).chosen()},
-    )
-
-
 def _targets(project: Project) -> ManifestSection:
     """Without the installation's own, of which each project makes its copy by itself."""
     rows = Target.objects.filter(project=project, archived_at=None, is_kept=True)
@@ -91,17 +84,18 @@ def _campaigns(project: Project) -> ManifestSection:
     )
 
 
-def _schedules(project: Project) -> ManifestSection:
-    return ManifestSection(project.schedules.select_related("template", "project"), _schedule)
-
-
 # In this order a row needs only those before it.
 SECTIONS: dict[str, Callable[[Project], ManifestSection]] = {
-    "tls_profiles": _tls_profiles,
+    "tls_profiles": lambda project: ManifestSection(
+        project.tls_profiles.all(),
+        lambda profile: {"name": profile.name, **TlsOptions(**profile.offers).chosen()},
+    ),
     "targets": _targets,
     "plans": _plans,
     "campaigns": _campaigns,
-    "schedules": _schedules,
+    "schedules": lambda project: ManifestSection(
+        project.schedules.select_related("template", "project"), _schedule
+    ),
 }
 
 

@@ -6,13 +6,12 @@ from django.db.models import QuerySet
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
-from rest_framework.response import Response
 
 from campaigns.items.queries.filters import IdFilter, ListFilterSet
 from campaigns.models import Campaign, Note, Run, Test
 from campaigns.notes import services
 from campaigns.rest import fields
-from campaigns.rest.access import VisibleViewSet, find
+from campaigns.rest.access import VisibleViewSet, describe, find
 
 _SUBJECTS = {
     "campaign": Campaign.objects.select_related("project"),
@@ -70,6 +69,7 @@ class NoteFilterSet(ListFilterSet):
         return rows.filter(**services.subject_of(test)) if test else rows.none()
 
 
+@describe(destroy="Deletes it, by its author or an owner.")
 class NoteViewSet(VisibleViewSet):
     model = Note
     serializer_class = NoteSerializer
@@ -94,11 +94,8 @@ class NoteViewSet(VisibleViewSet):
         services.edit_note(by=self.actor, note=self.get_object(), **data)
         return self.answer(pk)
 
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Deletes it, by its author or an owner."""
-        services.delete_note(by=self.actor, note=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, note):
+        services.delete_note(by=self.actor, note=note)
 
 
 _LIST = NoteViewSet.as_view({"get": "list", "post": "create"})

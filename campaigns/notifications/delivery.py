@@ -269,8 +269,8 @@ def note_silent_agents() -> int:
     exporters = Exporter.objects.filter(
         target__archived_at=None, target__project__in=_watching(EventKind.AGENT)
     ).select_related("target__project")
-    told = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    rows = told.filter(message__data__has_key="exporter").values_list("pk", "message__data")
+    earlier = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    rows = earlier.filter(message__data__has_key="exporter").values_list("pk", "message__data")
     # By exporter: the last event, and what it said.
     states = {data["exporter"]: (pk, data["state"]) for pk, data in rows}
     events = []
@@ -300,12 +300,8 @@ def _agent_event(exporter: Exporter, state: str, words: str, key: str) -> Event:
             "state": state,
         },
     )
-    return Event(
-        key=f"exporter {exporter.pk} {state} {key}",
-        kind=EventKind.AGENT,
-        project=target.project,
-        message=message.to_json(),
-    )
+    key = f"exporter {exporter.pk} {state} {key}"
+    return Event.of(EventKind.AGENT, key, target.project, message)
 
 
 def note_expiring_certificates() -> int:
@@ -339,12 +335,8 @@ def _certificate_event(endpoint: Endpoint, seen_at: datetime, not_after: str, n_
         "See the target",
         {"project": target.project.name, "endpoint": str(endpoint), "not_after": not_after},
     )
-    return Event(
-        key=f"certificate {endpoint.pk} {not_after}",
-        kind=EventKind.CERTIFICATE,
-        project=target.project,
-        message=message.to_json(),
-    )
+    key = f"certificate {endpoint.pk} {not_after}"
+    return Event.of(EventKind.CERTIFICATE, key, target.project, message)
 
 
 def _watching(kind: EventKind):

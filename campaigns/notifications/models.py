@@ -1,5 +1,7 @@
 """Channels of projects and people, events, and an event's delivery to a channel."""
 
+from typing import Self
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -7,7 +9,7 @@ from django.db.models.functions import Now
 
 from campaigns.core.permissions import Action, Actor, roles_with
 from campaigns.models import Campaign, Membership, Project, TriageChange
-from campaigns.notifications.domain import CHOICES, EventKind
+from campaigns.notifications.domain import CHOICES, EventKind, EventMessage
 
 
 class ChannelKind(models.TextChoices):
@@ -96,6 +98,11 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+    @classmethod
+    def of(cls, kind: EventKind, key: str, project: Project | None, message: EventMessage) -> Self:
+        """Not stored yet."""
+        return cls(kind=kind, key=key, project=project, message=message.to_json())
 
     @property
     def title(self) -> str:

@@ -56,13 +56,7 @@ class NewChannel(NamedTuple):
 
 
 def add_channel(
-    *,
-    by: Actor,
-    project: Project | None,
-    kind: str,
-    address: str,
-    label: str,
-    kinds: Sequence[str],
+    *, by: Actor, project: Project | None, kind: str, address: str, label: str, kinds: Sequence[str]
 ) -> NewChannel:
     """A channel of the project, or without one of the person. Raises InvalidFields, Refused."""
     _require(by, project)
@@ -216,13 +210,11 @@ def send_test(*, by: Actor, channel: NotificationChannel) -> NotificationDeliver
     lately = NotificationDelivery.objects.filter(channel=channel, event__kind=EventKind.TEST)
     if lately.filter(event__at__gt=db_now(-TEST_EVERY_S)).exists():
         raise Refused(f"A test was sent a moment ago. Try again in {TEST_EVERY_S} s.")
-    event = Event.objects.create(
-        key=f"test {channel.pk} {secrets.token_hex(8)}",
-        kind=EventKind.TEST,
-        project=channel.project,
-        message=EventMessage(f"benchsite can reach {channel.label}.").to_json(),
-        announced_at=Now(),
-    )
+    key = f"test {channel.pk} {secrets.token_hex(8)}"
+    message = EventMessage(f"benchsite can reach {channel.label}.")
+    event = Event.of(EventKind.TEST, key, channel.project, message)
+    event.announced_at = Now()
+    event.save()
     return NotificationDelivery.objects.create(event=event, channel=channel)
 
 

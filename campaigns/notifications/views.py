@@ -50,8 +50,8 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
     actor = actor_of(request)
     rows = project.channels if project else actor.user.channels
     if request.POST.get("do") == "choose":
-        shown = request.POST.getlist("shown")
-        for channel in rows.filter(pk__in=filter(str.isdecimal, shown)):
+        numbers = request.POST.getlist("shown")
+        for channel in rows.filter(pk__in=filter(str.isdecimal, numbers)):
             kinds = request.POST.getlist(f"kinds-{channel.pk}")
             services.choose_kinds(by=actor, channel=channel, kinds=kinds)
         messages.success(request, "Saved.")

@@ -11,6 +11,7 @@ from django.db.models.functions import Cast, Length, Now
 
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.caps import PLANS
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.body import Blob, digests_in
 from campaigns.domain.plan.plan import Plan
@@ -19,7 +20,7 @@ from campaigns.domain.plan.threshold import never_kept
 from campaigns.domain.typed_text import Content, check_unchanged, clean_name
 from campaigns.items.services import clean_item_name, free_name, hold
 from campaigns.models import PlanVersion, Probe, Project, SavedPlan, StoredBody
-from campaigns.operations.services.caps import require_room_for_plan
+from campaigns.operations.services.caps import require_room
 from campaigns.projects.services import keep_secret
 
 MOST_BYTES = 512 * 1024 * 1024  # of a project
@@ -86,7 +87,7 @@ def create_plan(
     plan = SavedPlan(project=project)
     checked = _checked(plan, name, spec)
     with transaction.atomic():
-        require_room_for_plan(project)
+        require_room(project, {PLANS: 1})
         keep_bodies(project, checked.steps)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)

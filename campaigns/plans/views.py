@@ -26,6 +26,7 @@ from campaigns.core.access import (
     signed_in_get,
     signed_in_post,
     signed_in_safe,
+    whole,
 )
 from campaigns.core.drawings import round_up
 from campaigns.core.permissions import Action, Actor
@@ -93,9 +94,8 @@ def plan_list(request: HttpRequest, actor: Actor, project: Project):
 def plan_new(request: HttpRequest, actor: Actor, project: Project):
     preset = PRESETS.get(request.GET.get("preset", ""))
     # The plan of the project that a new one begins with.
-    number = request.GET.get("copy", "")
-    plans = project.plans.filter(archived_at=None)
-    copied = plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
+    number = whole(request.GET.get("copy", ""))
+    copied = project.plans.filter(archived_at=None, pk=number).first() if number else None
     form = PlanForm()
     if preset:
         form = PlanForm.of(preset.name, preset.spec)

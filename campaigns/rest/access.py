@@ -21,6 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from campaigns.core.access import find as find_visible
 from campaigns.core.permissions import Action, Actor, project_of, require
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.items.queries.filters import ListFilterSet
@@ -39,12 +40,7 @@ def actor_of(request: Request) -> Actor:
 def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
     """A row that the actor may see; others' rows give the same 404 as missing ones. `rows` is a
     model or a queryset of one."""
-    row_found = (
-        getattr(rows, "objects", rows).visible_to(actor_of(request)).filter(**lookup).first()
-    )
-    if row_found is None:
-        raise Http404
-    return row_found
+    return find_visible(rows, actor_of(request), **lookup)
 
 
 def answers(
@@ -191,6 +187,10 @@ class VisibleViewSet(GenericViewSet):
         """One row that you can see."""
         return Response(self.get_serializer(self.get_object()).data)
 
+    def destroy(self, request: Request, pk: int) -> Response:
+        self.perform_destroy(self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
 
 class ResourceViewSet(VisibleViewSet):
     """Rows that clients list and create at the address of a row of `parent`, and replace and delete
@@ -203,11 +203,11 @@ class ResourceViewSet(VisibleViewSet):
         return rows.filter(**self.kwargs) if self.action == "list" else rows
 
     def list(self, request: Request, **_: int) -> Response:
-        self._parent_row()
+        self.parent_row()
         return super().list(request)
 
     def create(self, request: Request, **_: int) -> Response:
-        row = self._parent_row()
+        row = self.parent_row()
         return self.answer(self.perform_create(row, **self.input(row)).pk, 201)
 
     def update(self, request: Request, pk: int) -> Response:
@@ -215,11 +215,7 @@ class ResourceViewSet(VisibleViewSet):
         self.perform_update(row, **self.input(row))
         return self.answer(pk)
 
-    def destroy(self, request: Request, pk: int) -> Response:
-        self.perform_destroy(self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
-
-    def _parent_row(self) -> Any:
+    def parent_row(self) -> Any:
         (pk,) = self.kwargs.values()
         return find(self.parent, self.request, pk=pk)
 

@@ -9,7 +9,6 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
-from rest_framework.response import Response
 
 from campaigns.campaigns.api.tables import JudgedRunSerializer
 from campaigns.campaigns.queries.campaigns import final_key
@@ -28,7 +27,7 @@ from campaigns.items.queries.filters import ListFilterSet, RunFilterSet, WholeFi
 from campaigns.machines.services import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.rest import fields
-from campaigns.rest.access import VisibleViewSet, actor_of, answers, find, refuse_unknown
+from campaigns.rest.access import VisibleViewSet, actor_of, answers, describe, find, refuse_unknown
 from campaigns.rest.parsers import CSV, AnyAccept, SecondPages
 from campaigns.runs.exports import csv_of_runs, requests_file, tool_report_file
 from campaigns.runs.queries.measurements import measurement_of, whole_runs
@@ -335,6 +334,7 @@ class NewToolOutput(fields.StrictSerializer):
     )
 
 
+@describe(destroy="Deletes it.")
 class ToolOutputViewSet(VisibleViewSet):
     model = ToolOutput
     most_body_bytes = 2 * MOST_BYTES + 1000  # its line ends and quotes are escaped
@@ -369,8 +369,5 @@ class ToolOutputViewSet(VisibleViewSet):
         output = add_output(by=self.actor, run=run, **data)
         return self.answer(output.pk, status.HTTP_201_CREATED)
 
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Deletes it."""
-        delete_output(by=self.actor, output=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, output):
+        delete_output(by=self.actor, output=output)

@@ -121,11 +121,8 @@ def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
             **_answers(each),
             **_figures(each),
         }
-        yield csv_of_lines([[_plain(row.get(key, "")) for key in COLUMNS]])
-
-
-def _plain(value: Any) -> Any:
-    return safe(value) if isinstance(value, str) else value
+        values = (row.get(key, "") for key in COLUMNS)
+        yield csv_of_lines([[safe(v) if isinstance(v, str) else v for v in values]])
 
 
 def _answers(each: MeasuredRun) -> dict[str, Any]:
@@ -297,15 +294,10 @@ def _flat(point: MachinePoint) -> dict[str, Any]:
         flat["busiest_core_percent"] = max(did["cores"])
     for process, figures in did.get("processes", {}).items():
         flat |= {f"{process} {key}": figures[key] for key in OF_PROCESSES if key in figures}
-    return flat | _flat_perf(did.get("perf", {}))
-
-
-def _flat_perf(perf: Mapping[str, Any]) -> dict[str, Any]:
-    if "counts" not in perf:
-        return {}
-    flat = {"perf lasted_s": perf["lasted_s"]}
-    for event, (count, share_percent) in perf["counts"].items():
-        flat |= {f"perf {event}": count, f"perf {event} counted_percent": share_percent}
+    if "counts" in (perf := did.get("perf", {})):
+        flat["perf lasted_s"] = perf["lasted_s"]
+        for event, (count, share_percent) in perf["counts"].items():
+            flat |= {f"perf {event}": count, f"perf {event} counted_percent": share_percent}
     return flat
 
 

@@ -38,7 +38,7 @@ class Schedule(models.Model):
                 fields=["next_at"],
                 condition=models.Q(next_at__isnull=False),
                 name="schedule_next_first",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Firing(models.Model):
     class Meta:
         ordering = ["-due_at"]
         constraints = [
-            models.UniqueConstraint(fields=["schedule", "due_at"], name="fires_once_when_due"),
+            models.UniqueConstraint(fields=["schedule", "due_at"], name="fires_once_when_due")
         ]
 
     def __str__(self) -> str:

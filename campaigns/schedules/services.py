@@ -320,9 +320,5 @@ def _tell(schedule: Schedule, since: datetime) -> None:
         "See its outcomes",
         {"project": schedule.project.name, "schedule": schedule.pk, "since": since.isoformat()},
     )
-    Event.objects.create(
-        key=f"schedule {schedule.pk} {since.isoformat()}",
-        kind=EventKind.SCHEDULE,
-        project=schedule.project,
-        message=message.to_json(),
-    )
+    key = f"schedule {schedule.pk} {since.isoformat()}"
+    Event.of(EventKind.SCHEDULE, key, schedule.project, message).save()

@@ -46,9 +46,7 @@ class NewSearch(Tagged):
         default=20.0, min_value=services.SHORTEST_TRIAL_S, max_value=services.LONGEST_TRIAL_S
     )
     longest_s = fields.AboveSecondsField(
-        default=3600.0,
-        max_value=services.LONGEST_SEARCH_S,
-        help_text="From its first trial on.",
+        default=3600.0, max_value=services.LONGEST_SEARCH_S, help_text="From its first trial on."
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=fields.LARGEST_ID)
     when_quiet = serializers.BooleanField(

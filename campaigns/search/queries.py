@@ -6,12 +6,10 @@ dispatcher."""
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Avg, F, Func, IntegerField, Max, Q
+from django.db.models import Avg, F, Func, IntegerField, Max
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Coalesce, NullIf
 
@@ -39,7 +37,7 @@ from campaigns.domain.analysis.limit import (
 )
 from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
-from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds
+from campaigns.domain.metrics.machine import BUSY, CPU, n_whole_seconds
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.capacity_words import (
@@ -49,17 +47,9 @@ from campaigns.domain.presentation.capacity_words import (
     search_sentence,
     signs_of,
 )
-from campaigns.machines.queries.machine_runs import told_figure
-from campaigns.models import (
-    Endpoint,
-    MachineSecond,
-    PlanVersion,
-    Probe,
-    Run,
-    RunSummary,
-    RunUse,
-    Search,
-)
+from campaigns.machines.queries.machine_runs import seconds_of_measurements, told_figure
+from campaigns.machines.queries.target_costs import kept_machines
+from campaigns.models import Endpoint, PlanVersion, Probe, Run, RunSummary, Search
 from campaigns.runs.queries.runs import with_verdicts
 
 # A target that does not answer for so long after a trial has ended the search.
@@ -125,9 +115,7 @@ def report_of_search(search: Search) -> SearchReport:
     stored = {each["trial"]: each for each in search.answer["trials"]}
     trials = [
         MadeTrial(
-            run,
-            Trial(_rate_of(run), TrialResult(row["result"]), row["reason"]),
-            row["search"],
+            run, Trial(_rate_of(run), TrialResult(row["result"]), row["reason"]), row["search"]
         )
         for run in trial_runs(search)
         if (row := stored.get(run.repeat))
@@ -220,14 +208,8 @@ def busy_by_run(trials: Sequence[MadeTrial], *, with_machines: bool = True) -> B
     machines = {}
     if with_machines:
         measured = {pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()}
-        # Of the runs whose seconds retention removed.
-        briefs = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list(
-            "run", "kept"
-        )
         machines = _stored_loads(measured) | {
-            pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in brief["machines"]]
-            for pk, brief in briefs
-            if brief["machines"]
+            pk: list(map(MachineLoad.of_use, uses)) for pk, uses in kept_machines(pks) if uses
         }
     return {
         pk: busy_of(summaries[pk][0] if pk in summaries else [], machines.get(pk, [])) for pk in pks
@@ -239,7 +221,7 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     tens of thousands of seconds. The figures are those of `machine_use`."""
     if not n_seconds:
         return {}
-    seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
+    seconds = seconds_of_measurements(n_seconds).values("run_id", "source")
     listed = KeyTransform("cores", "did")
     rows = seconds.annotate(
         cpu=Coalesce(
@@ -255,14 +237,6 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
         link = link_share((row["received"], row["sent"]), row["speed"])
         loads[row["run_id"]].append(MachineLoad(row["cpu"], row["n_cores"] or 0, link))
     return dict(loads)
-
-
-def _measured(n_seconds: Mapping[int, int]) -> Q:
-    """The seconds of the measurements: most trials have as many."""
-    runs = defaultdict(list)
-    for pk, n in n_seconds.items():
-        runs[n].append(pk)
-    return reduce(or_, (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items()))
 
 
 def _sum_of(states: Sequence[str]):

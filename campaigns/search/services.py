@@ -8,13 +8,11 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 
 from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.queries.checks import unreported_rule
-from campaigns.campaigns.services.blocks import check_slots, queued_run, snapshot_of
-from campaigns.campaigns.services.campaigns import QUIET_WITHIN_S, create_campaign
-from campaigns.core import audit
+from campaigns.campaigns.services.blocks import check_slots, queued_run, snapshot_of, store_runs
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaigns
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.capacity import CapacityAnswer, Ending, NextTrial
@@ -28,10 +26,9 @@ from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.turns import Turn
 from campaigns.engine.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Project, Run, Search, Shard
-from campaigns.operations.models import AuditEvent
+from campaigns.models import Campaign, Project, Run, Search, Test
 from campaigns.operations.queries import most_requests_per_s
-from campaigns.operations.services.caps import plan_use, require_room_for_load
+from campaigns.operations.services.caps import require_room_for_load
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import send_again, send_first_requests
 from campaigns.projects.services import require_secret
@@ -101,7 +98,13 @@ def start_search(
         trial_s=trial_s,
         longest_s=longest_s,
     )
-    _begin(by, search, plan, when_quiet=when_quiet)
+    start_campaigns(
+        by=by,
+        campaigns=[campaign],
+        when_quiet=when_quiet,
+        queue=lambda **_: _queue(search, queries.action_of(search), plan),
+    )
+    campaign.refresh_from_db()
     return campaign
 
 
@@ -128,17 +131,6 @@ def plan_of_search(
     if all(name.startswith("thresholds") for name in errors):
         raise InvalidFields({"objective": fault})
     raise InvalidFields({"cell": f"This plan cannot be sent at a rate: {fault}"})
-
-
-def _begin(by: Actor, search: Search, plan: Plan, *, when_quiet: bool) -> None:
-    campaign = search.campaign
-    quiet_by = db_now(QUIET_WITHIN_S) if when_quiet else None
-    Campaign.objects.filter(pk=campaign.pk).update(started_at=Now(), quiet_by=quiet_by)
-    _queue(search, queries.action_of(search), plan)
-    _send_first_request(by, campaign)
-    audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
-    campaign.refresh_from_db()
-    notify_viewers(campaign_id=campaign.pk)
 
 
 def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: float) -> None:
@@ -171,18 +163,19 @@ def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: fl
         raise InvalidFields(faults)
 
 
-def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:
+def _queue(search: Search, trial: NextTrial, plan: Plan) -> dict[Campaign, list[Test]]:
     """`plan`: as the first trial sends it, with the objective."""
-    related = ("campaign", "plan_version__plan", "endpoint__target")
-    test = search.campaign.tests.select_related(*related).get()
+    campaign = search.campaign
+    related = ("plan_version__plan", "endpoint__target__project")
+    test = campaign.tests.select_related(*related).get()
+    test.campaign = campaign
     plan_of_trial = trial_plan(plan, trial.rate_per_s, search.trial_s)
     mode = ConnectionMode(test.connection_mode)
-    estimate = estimate_test(plan_of_trial, mode, search.campaign.pause_s, test.injectors)
-    require_room_for_load(search.campaign.project, [estimate])
+    estimate = estimate_test(plan_of_trial, mode, campaign.pause_s, test.injectors)
+    require_room_for_load(campaign.project, [estimate])
     run = queued_run(test, Turn(trial.number, trial.number, 0), snapshot_of(test, plan_of_trial))
-    run.save()
-    Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(run.n_shards))
-    plan_use(search.campaign.project, [run], {test.pk: estimate})
+    store_runs(campaign.project, [run], {test.pk: estimate})
+    return {campaign: [test]}
 
 
 # --- the dispatcher's rules ----------------------------------------------------------------------
@@ -208,9 +201,10 @@ def advance_search(*, campaign_id: int) -> bool:
         search.refresh_from_db(fields=["deadline"])
     from_outside = search.campaign.runs.filter(outcome__in=queries.FROM_OUTSIDE)
     is_stopped = search.campaign.stop_requested_at or from_outside.exists()
-    action = queries.action_of(
-        search, Ending.STOPPED if is_stopped or _stops_untold(search) else None
-    )
+    # To go on would not help where nobody told what the objective needs.
+    if not is_stopped and (untold := queries.unreported_rules(search)):
+        is_stopped = stop_by_itself(campaign, _UNTOLD.format(" and ".join(untold)))
+    action = queries.action_of(search, Ending.STOPPED if is_stopped else None)
     if isinstance(action, NextTrial) and _would_be_late(search):
         action = queries.action_of(search, Ending.DEADLINE)
     if isinstance(action, CapacityAnswer):
@@ -233,7 +227,7 @@ def _go_on(search: Search, trial: NextTrial) -> None:
     campaign = search.campaign
     try:
         with transaction.atomic():
-            _queue(search, trial, campaign.runs.get(repeat=1).frozen.plan)
+            tests = _queue(search, trial, campaign.runs.get(repeat=1).frozen.plan)
             Campaign.objects.filter(pk=campaign.pk).update(repeats=trial.number)
             if trial.after_drain:
                 # The next trial begins when the first request is answered again as the plan
@@ -242,23 +236,10 @@ def _go_on(search: Search, trial: NextTrial) -> None:
                     opened_at=None, held_at=None, quiet_by=None
                 )
                 campaign.first_requests.update(campaign=None)
-                _send_first_request(Actor(user=campaign.created_by), campaign)
+                send_first_requests(by=Actor(user=campaign.created_by), tests=tests)
     except BenchsiteError as refusal:
         stop_by_itself(campaign, str(refusal))
         _end(search, Ending.STOPPED)
-
-
-def _send_first_request(by: Actor, campaign: Campaign) -> None:
-    related = "plan_version__plan", "endpoint__target__project"
-    test = campaign.tests.select_related(*related).get()
-    test.campaign = campaign
-    send_first_requests(by=by, tests={campaign: [test]})
-
-
-def _stops_untold(search: Search) -> bool:
-    """Whether it stops because nobody told what its objective needs: to go on would not help."""
-    untold = queries.unreported_rules(search)
-    return bool(untold) and stop_by_itself(search.campaign, _UNTOLD.format(" and ".join(untold)))
 
 
 def _would_be_late(search: Search) -> bool:

@@ -29,12 +29,7 @@ from campaigns.domain.presentation.charts import (
     columns,
     line_style,
 )
-from campaigns.domain.presentation.sweeps import (
-    SweepAnswer,
-    SweepPoint,
-    sweep_table,
-    untrusted,
-)
+from campaigns.domain.presentation.sweeps import SweepAnswer, SweepPoint, sweep_table, untrusted
 from campaigns.domain.units import figure
 
 # A name beside each of more lines would cover the curves.

@@ -330,8 +330,7 @@ class ProbeAnswerSerializer(serializers.Serializer):
     snippet = serializers.CharField(allow_null=True, help_text="The beginning of the body.")
     websocket = serializers.JSONField(allow_null=True)
     redirects = serializers.JSONField(
-        allow_null=True,
-        help_text="Replies that were followed: url, status, response_us.",
+        allow_null=True, help_text="Replies that were followed: url, status, response_us."
     )
     certificates = serializers.JSONField(help_text="The server's first, each with its facts.")
 

@@ -4,6 +4,7 @@ the agent, and its exporters: set, check and remove them."""
 
 import secrets
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -38,7 +39,9 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
+from campaigns.domain.presentation.charts import Axis, Chart, Charts, LineStyle, Places, Series
 from campaigns.domain.presentation.history_words import METRICS, overview_sentence
+from campaigns.domain.units import figure
 from campaigns.history.queries.history import (
     HistoryFilter,
     histories,
@@ -52,8 +55,7 @@ from campaigns.items.queries.items import IN_USE
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.machines import services as exporter_services
 from campaigns.models import Campaign, Endpoint, Exporter, Probe, Project, Target
-from campaigns.probes.charts import waterfall_charts
-from campaigns.probes.queries.probes import reason_to_wait, report_of
+from campaigns.probes.queries.probes import ProbePhase, reason_to_wait, report_of
 from campaigns.probes.services.probes import request_probe
 from campaigns.probes.services.typed_targets import try_untried
 from campaigns.targets import services
@@ -192,9 +194,9 @@ def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
     form = ProbeForm(request.POST)
     try:
         if form.is_valid():
-            asked = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
+            values = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
             follows = form.cleaned_data["redirects"]
-            probe = request_probe(by=actor, endpoint=endpoint, request=asked, redirects=follows)
+            probe = request_probe(by=actor, endpoint=endpoint, request=values, redirects=follows)
             return redirect("probe-detail", probe=probe.pk)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)
@@ -291,3 +293,59 @@ def exporter_check(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
 def exporter_remove(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
     exporter_services.remove_exporter(by=by, exporter=exporter)
     return f"{exporter.name} is no longer scraped. What it reported is kept."
+
+
+_PARTS = {
+    "redirects": "part-outline",
+    "dns": "part-dns",
+    "close": "part-dns",
+    "connect": "part-connect",
+    "tls": "https",
+    "send": "ink",
+}
+
+
+def waterfall_charts(parts: Sequence[ProbePhase]) -> Charts | None:
+    """One row a part, on one axis of ms; None without an answer."""
+    if not parts:
+        return None
+    rows = range(1, len(parts) + 1)
+    spans = [(p.start_us / 1000, (p.start_us + p.duration_us) / 1000) for p in parts]
+    last = max(end for _, end in spans) or 0.001
+    return Charts(
+        "waterfall",
+        "Waterfall of the response time's parts",
+        panels=[
+            Chart(
+                "waterfall",
+                "Waterfall",
+                "ms since the request began",
+                "Waterfall of the response time's parts. The table below has the figures.",
+                size="low" if len(parts) < 5 else "middle",
+                x=Axis(title="ms", low=0, high=1.02 * last),
+                y=Axis(
+                    low=len(parts) + 0.6,
+                    high=0.4,
+                    ticks=[(row, part.name) for row, part in zip(rows, parts, strict=True)],
+                ),
+                series=[
+                    Series(
+                        name=part.name,
+                        style=LineStyle(_PARTS.get(part.name, "part-wait")),
+                        look="span",
+                        x=[end],
+                        y=[row],
+                        left=[begin],
+                        right=[end],
+                        end=f"{part.duration_ms} ms",
+                        texts=[f"{part.duration_ms} ms"],
+                    )
+                    for row, part, (begin, end) in zip(rows, parts, spans, strict=True)
+                ],
+            )
+        ],
+        places=Places(
+            x=list(dict.fromkeys(end for _, end in spans)),
+            at=[f"{figure(end)} ms" for end in dict.fromkeys(end for _, end in spans)],
+        ),
+    )

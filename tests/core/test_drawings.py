@@ -23,8 +23,8 @@ from campaigns.domain.plan.load import load_curve, stored_load
 from campaigns.domain.presentation.overhead_table import SplitAnswer
 from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count_cell
 from campaigns.plans.views import load_charts
-from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries.probes import ProbePhase
+from campaigns.targets.views import waterfall_charts
 from tests.domain.analysis.test_comparison import side
 from tests.values import make_point
 

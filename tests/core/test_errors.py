@@ -16,13 +16,13 @@ from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.items.views import lists
 from campaigns.models import Run
+from campaigns.operations import views as health
 from campaigns.operations.services.load_control import (
     announce_host,
     note_dispatcher,
     stay_off_if_restored,
     stop_all_load_from_console,
 )
-from campaigns.operations.views import health
 from tests.factories import make_campaign, make_run, make_test
 
 pytestmark = pytest.mark.django_db

@@ -20,7 +20,7 @@ from campaigns.domain.lifecycle import StopReason
 from campaigns.engine.services.endings import StopCall, call
 from campaigns.live import notify
 from campaigns.models import InjectorHost
-from campaigns.operations.views import health
+from campaigns.operations import views as health
 from tests.engine.scenes import age
 from tests.faults.runs import RATE_PER_S, admitted, ended, in_the_middle, stored_requests, taken
 from tests.waiting import eventually
@@ -101,7 +101,7 @@ ASKS: dict[str, tuple[Callable[[], object], float]] = {
         lambda: call(*[StopCall(StopReason.USER, run=0)] * 20),
         1,
     ),
-    "campaigns/operations/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
+    "campaigns/operations/views.py": (health._ask_redis, health.PING_TIMEOUT_S),
     "workers/watch.py": (lambda: listen_once(), 4 * watch.LISTEN_S),
     "a worker's broker": (lambda: ask_as_a_worker(), 5),
 }

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
-from campaigns.history.views import history
+from campaigns.items import forms
 from campaigns.models import Campaign, PlanVersion, Run, Test, TimeMark, TriageEntry
 from tests.charts import labelled, marked, panel
 from tests.factories import make_endpoint, make_plan, make_target
@@ -242,7 +242,7 @@ def test_the_same_words_on_another_day_are_another_mark(client, bob, project, mo
     address, deploy = reverse("mark-list", args=[project.pk]), {"text": "deploy"}
     client.post(address, deploy)
     tomorrow = timezone.now() + timedelta(days=1)
-    monkeypatch.setattr(history, "timezone", SimpleNamespace(now=lambda: tomorrow))
+    monkeypatch.setattr(forms, "timezone", SimpleNamespace(now=lambda: tomorrow))
     for _ in range(2):  # pressed twice
         client.post(address, deploy)
         assert TimeMark.objects.count() == 2

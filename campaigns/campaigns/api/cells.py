@@ -61,12 +61,7 @@ def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> li
 
 _NUMBERS = {
     "type": "array",
-    "items": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": BEYOND_VALUES,
-        "exclusiveMaximum": True,
-    },
+    "items": {"type": "number", "minimum": 0, "maximum": BEYOND_VALUES, "exclusiveMaximum": True},
     "maxItems": MAX_POINTS,
     "uniqueItems": True,
 }

@@ -159,10 +159,7 @@ class TestTableSerializer(serializers.Serializer):
     connection_mode = serializers.CharField()
     plan = serializers.CharField(source="plan_label")
     measurement = serializers.ChoiceField(
-        choices=fields.TRUSTS,
-        allow_blank=True,
-        source="trust",
-        help_text="The best of its runs.",
+        choices=fields.TRUSTS, allow_blank=True, source="trust", help_text="The best of its runs."
     )
     target_state = serializers.ChoiceField(
         choices=fields.TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
@@ -391,7 +388,9 @@ def _answer(request, campaign: Campaign) -> Answer:
     query = request.query_params
     _check_words(query)
     answer = answer_of(campaign, pair, relative_column(query), ladder_metric(query))
-    n_columns = _n_columns(answer)
+    # Of the matrix, or the arms of the sweep that has most of them.
+    arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
+    n_columns = len(answer.matrix.columns) if answer.matrix else max(arms.values(), default=0)
     if 1 < n_columns < relative_column(query):
         raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
     return answer
@@ -407,14 +406,6 @@ def _check_words(query: Mapping[str, str]) -> None:
         faults["relative"] = "Write the number of a column, from 1."
     if faults:
         raise InvalidFields(faults)
-
-
-def _n_columns(answer: Answer) -> int:
-    """The columns of the matrix, or the arms of the sweep that has most of them."""
-    if answer.matrix:
-        return len(answer.matrix.columns)
-    arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
-    return max(arms.values(), default=0)
 
 
 class CountedErrorsSerializer(serializers.Serializer):

@@ -149,11 +149,7 @@ class CampaignForm(PickerFields):
         "100. Each value becomes a test of its own.",
     )
     practical_threshold = number_field(
-        forms.FloatField,
-        0,
-        99,
-        initial=5,
-        label="Ignore differences below",
+        forms.FloatField, 0, 99, initial=5, label="Ignore differences below"
     )
     keeps_going = forms.BooleanField(
         required=False,

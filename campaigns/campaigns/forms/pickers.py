@@ -114,7 +114,10 @@ class PickerFields(CheckedForm):
         """What is chosen. A target that was chosen just now comes with the endpoints that fit."""
         if not self.is_bound:
             return Picks(*(self.initial.get(name, ()) for name in Picks._fields))
-        lists = (self._picks_of(name) for name in Picks._fields)
+        lists = (
+            self.fields[name].known(self.data.getlist(name)) if name in self.fields else []
+            for name in Picks._fields
+        )
         values = Picks(*([each[:1] for each in lists] if self.is_single else lists))
         rows = [row for row in self.grid.plans if str(row.version.pk) in values.plans]
         offered, endpoints = self.data.getlist("offered"), []
@@ -126,9 +129,6 @@ class PickerFields(CheckedForm):
                 own = endpoints_to_propose(self.grid, target, rows, question)
             endpoints += [str(each.pk) for each in own]
         return values._replace(endpoints=endpoints[:1] if self.is_single else endpoints)
-
-    def _picks_of(self, name: str) -> list[str]:
-        return self.fields[name].known(self.data.getlist(name)) if name in self.fields else []
 
     def _chosen_targets(self, picks: Picks) -> list[Target]:
         return [each for each in self.grid.targets if str(each.pk) in picks.targets]
@@ -148,8 +148,7 @@ class PickerFields(CheckedForm):
             for v in (row.version,)
         )
         return self._picker(
-            "plans",
-            (Option(key, name, row.words, key in picks) for key, name, row in named),
+            "plans", (Option(key, name, row.words, key in picks) for key, name, row in named)
         )
 
     @property
@@ -164,8 +163,7 @@ class PickerFields(CheckedForm):
 
         rows = self.grid.recent_targets
         return self._picker(
-            "targets",
-            (Option(str(e.pk), e.name, words(e), str(e.pk) in picks) for e in rows),
+            "targets", (Option(str(e.pk), e.name, words(e), str(e.pk) in picks) for e in rows)
         )
 
     def _picker(self, field: str, options: Iterable[Option]) -> Picker:

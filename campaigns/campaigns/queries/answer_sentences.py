@@ -276,11 +276,14 @@ def figures_words(
             n_measured = sum(bool(each.run.judgement) for each in ended)
             text = no_answer_words(spoilt, n_measured, so_far=not is_final)
             return [(f"{text}.", True)]
-        if is_final and campaign.stop_reason:
-            return [("Nothing was measured. Run it again.", False)]  # it has been said why
         if is_final:
-            text = " ".join(filter(None, ("Nothing was measured.", _why_none(ended))))
-            return [(f"{text} Run it again.", False)]
+            why = next((each.why_unusable for each in ended if each.why_unusable), "")
+            if len({each.why_unusable for each in ended}) == 1:
+                why = why_each(ended)
+            if campaign.stop_reason:
+                why = ""  # it has been said
+            words = ("Nothing was measured.", why, "Run it again.")
+            return [(" ".join(filter(None, words)), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     verdicts = judged_rules(runs)
@@ -371,13 +374,6 @@ def _why_not(overhead: Overhead) -> str:
     return ""
 
 
-def _why_none(ended: Sequence[MeasuredRun]) -> str:
-    """Why none of them has figures; of runs that ended in several ways, why the first has none."""
-    if len({each.why_unusable for each in ended}) == 1:
-        return why_each(ended)
-    return next((each.why_unusable for each in ended if each.why_unusable), "")
-
-
 def _awaited(n_done: int, runs: Sequence[MeasuredRun], is_in_turns: bool) -> str:
     if is_in_turns:
         return f"The arms take turns. The first answer comes after {LOOKS[0]} rounds."
@@ -414,10 +410,6 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
                 (f", {took(arm, figures)}, {failed}.", False),
             ]
         text = f"{so_far}{name} takes "
-        return [
-            (text, False),
-            (took(arm, figures), True),
-            (f" at {per_s}, {failed}.", False),
-        ]
+        return [(text, False), (took(arm, figures), True), (f" at {per_s}, {failed}.", False)]
     times = [ArmTime(arm.plan_label, arm.label, us(arm, of), took(arm, of)) for arm, of in pooled]
     return times_sentence(times, is_final=is_final)

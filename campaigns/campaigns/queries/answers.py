@@ -202,7 +202,12 @@ def _answer(
     failures = failures_of(runs)
     # Rounds that all arms had compare them, whatever became of the runs.
     in_turns = any(each.turns and each.has_word for each in overheads)
-    partial = _partial_run(runs) if is_final and not in_turns else None
+    # The run with most requests that did not end as planned, where no run did with figures.
+    partial = None
+    if is_final and not in_turns and not any(each.is_whole for each in runs):
+        cut_short = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures]
+        measured = [each for each in cut_short if each.figures.attempts]
+        partial = max(measured, key=lambda each: each.figures.attempts, default=None)
     answer = Answer(
         sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
         grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
@@ -290,15 +295,6 @@ def _test_answers(
         )
         for arm in arms
     ]
-
-
-def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
-    """The run with most requests that did not end as planned, where no run did with figures."""
-    if any(each.is_whole for each in runs):
-        return None
-    cut_short = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures]
-    measured = [each for each in cut_short if each.figures.attempts]
-    return max(measured, key=lambda each: each.figures.attempts, default=None)
 
 
 def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:

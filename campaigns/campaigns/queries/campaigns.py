@@ -16,16 +16,7 @@ from django.db.models.functions import JSONObject
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.models import (
-    Campaign,
-    Endpoint,
-    Round,
-    Run,
-    RunEvent,
-    RunSummary,
-    SavedPlan,
-    Test,
-)
+from campaigns.models import Campaign, Endpoint, Round, Run, RunEvent, RunSummary, SavedPlan, Test
 from campaigns.runs.queries.measurements import of_summary
 from campaigns.runs.queries.runs import with_verdicts
 

@@ -1,7 +1,7 @@
 """Queue the blocks of a campaign: at its start, and later more at its end; and what must hold of
 their cells before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -24,6 +24,7 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.arrivals import share_fault
+from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
@@ -40,13 +41,7 @@ from campaigns.domain.units import counted
 from campaigns.engine.queries.injector_hosts import live_hosts_now
 from campaigns.ladder.queries import ladder_pairs
 from campaigns.live.notify import notify_viewers
-from campaigns.models import (
-    Campaign,
-    Project,
-    Run,
-    Shard,
-    Test,
-)
+from campaigns.models import Campaign, Project, Run, Shard, Test
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.queries import why_never
 from campaigns.operations.services.caps import plan_use, require_room_for_runs
@@ -80,6 +75,12 @@ def queue_blocks(
     require_permitted(test.endpoint for test in every)
     require_room_for_runs(project, every, estimates, blocks)
     new = [run for campaign, own in tests.items() for run in _new_runs(campaign, own, after)]
+    store_runs(project, new, estimates)
+    return tests
+
+
+def store_runs(project: Project, new: Sequence[Run], estimates: Mapping[int, TestEstimate]) -> None:
+    """With their shards and what they are going to use; `estimates` by test."""
     # Leaders have their numbers before what follows them is stored.
     runs = Run.objects.bulk_create(run for run in new if run.leader is None)
     runs += Run.objects.bulk_create(run for run in new if run.leader is not None)
@@ -87,7 +88,6 @@ def queue_blocks(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(project, runs, estimates)
-    return tests
 
 
 def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:
@@ -174,12 +174,7 @@ def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
 
 @transaction.atomic
 def add_blocks(
-    *,
-    by: Actor,
-    campaign: Campaign,
-    after: int,
-    blocks: int = 1,
-    more_s: float | None = None,
+    *, by: Actor, campaign: Campaign, after: int, blocks: int = 1, more_s: float | None = None
 ) -> None:
     """Add whole blocks, each with a run of every test; a campaign that was done runs again. They
     count beside the blocks that are there and replace none. `after` is the number of blocks that
@@ -217,8 +212,8 @@ def add_blocks(
     if more_s is not None:
         extended.limit_s, extended.until_settled = more_s, False
     queue_blocks(by=by, campaigns=[extended], after=after)
-    told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
-    audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
+    label = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
+    audit.note(by, AuditEvent.BLOCKS_ADDED, label, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)
 
 
@@ -296,21 +291,19 @@ def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> No
             raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
         if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
             raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
-        _check_protocol(cell)
+        # Exchanges need WebSocket endpoints, steps need HTTP endpoints.
+        is_exchange = cell.plan_version.value().exchange is not None
+        if is_exchange != (endpoint.scheme in WEBSOCKET_SCHEMES):
+            wanted = "a ws or wss" if is_exchange else "an http or https"
+            raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {endpoint} is not one.")
+        if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
+            raise Refused(
+                "WebSockets cannot be kept alive between attempts. Choose new or resumed."
+            )
         # Every injector must get a share of the connections and requests.
         fault = share_fault(cell.plan().load, cell.injectors)
         if fault:
             raise Refused(f"{cell.plan_version} {fault}.")
-
-
-def _check_protocol(cell: CampaignCell) -> None:
-    """Exchanges need WebSocket endpoints, steps need HTTP endpoints."""
-    is_exchange = cell.plan_version.value().exchange is not None
-    if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
-        wanted = "a ws or wss" if is_exchange else "an http or https"
-        raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {cell.endpoint} is not one.")
-    if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
-        raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
 
 
 def check_slots(project: Project, cells: Iterable[CampaignCell | Test]) -> None:

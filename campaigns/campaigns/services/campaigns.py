@@ -27,8 +27,9 @@ from campaigns.campaigns.queries.references import (
 )
 from campaigns.campaigns.services.blocks import check_cells, queue_blocks
 from campaigns.core import audit
-from campaigns.core.database import db_now
+from campaigns.core.database import db_now, text_faults
 from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.caps import CAMPAIGNS
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.profiles import PerfOf
@@ -48,7 +49,6 @@ from campaigns.domain.typed_text import (
     Content,
     check_unchanged,
     clean_name,
-    is_web_address,
     storable,
 )
 from campaigns.engine.services.endings import (
@@ -64,7 +64,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.notes.services import add_note
 from campaigns.operations.models import AuditEvent
-from campaigns.operations.services.caps import require_room_for_campaigns
+from campaigns.operations.services.caps import require_room
 from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.services.probes import forget_unsent, send_first_requests, start_anyway
 from campaigns.targets.services import create_target, keep_target
@@ -109,9 +109,8 @@ def _new_version(by: Actor, project: Project) -> PlanVersion:
 MAX_PAUSE_S = 3600
 QUIET_WITHIN_S = 1800
 # What the form of a draft says, beside its tests.
-_EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
-_EDITED += ["practical_threshold", "keeps_going", "perf", "profile", "seed", "limit_s"]
-_EDITED += ["until_settled"]
+_EDITED = ["name", "order", "repeats", "pause_s", "injectors", "practical_threshold"]
+_EDITED += ["keeps_going", "perf", "profile", "seed", "limit_s", "until_settled"]
 # Not what a repeated campaign takes over: the cells have the one, and the other is random.
 _DRAWN_ANEW = {"injectors", "seed"}
 
@@ -147,7 +146,7 @@ def create_campaign(
     as well. Not `is_more`: it takes another campaign's place."""
     require(by, Action.EDIT, project)
     if is_more:
-        require_room_for_campaigns(project)
+        require_room(project, {CAMPAIGNS: 1})
     cells = cells_of_sweep(cells, injectors, sweep)
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
@@ -167,16 +166,8 @@ def describe_source(*, by: Actor, campaign: Campaign, note: str = "", **source: 
     Forbidden, InvalidFields."""
     require(by, Action.EDIT, campaign.project)
     values = {name: storable(text) for name, text in source.items()}
-    limits = {name: Campaign._meta.get_field(name).max_length for name in values}
-    errors = {
-        name: f"Use at most {limits[name]} characters."
-        for name, text in values.items()
-        if len(text) > limits[name]
-    }
-    if values.get("link") and not is_web_address(values["link"]):
-        errors["link"] = "A link begins with https:// or http://."
-    if errors:
-        raise InvalidFields(errors)
+    if faults := text_faults(Campaign, values):
+        raise InvalidFields(faults)
     if values:
         Campaign.objects.filter(pk=campaign.pk).update(**values)
     if note.strip():
@@ -321,10 +312,15 @@ def start_campaign(
 
 
 def start_campaigns(
-    *, by: Actor, campaigns: Sequence[Campaign], when_quiet: bool = False, anyway: bool = False
+    *,
+    by: Actor,
+    campaigns: Sequence[Campaign],
+    when_quiet: bool = False,
+    anyway: bool = False,
+    queue: Callable[..., dict[Campaign, list[Test]]] = queue_blocks,
 ) -> None:
     """Start drafts of one project, in its caller's transaction: all of them or, with Forbidden or
-    Refused, none."""
+    Refused, none. `queue`: what queues their runs and returns the tests that begin."""
     project = campaigns[0].project
     require(by, Action.RUN, project)
     hold(project)  # so that nobody deletes it meanwhile
@@ -341,7 +337,7 @@ def start_campaigns(
     started = list(Campaign.objects.filter(pk__in=numbers).order_by("pk"))
     for campaign in started:
         campaign.project = project
-    tests = queue_blocks(by=by, campaigns=started)
+    tests = queue(by=by, campaigns=started)
     labels = map(audit.label_of, started)
     audit.note_each(by, AuditEvent.CAMPAIGN_STARTED, labels, project=project)
     if not anyway:
@@ -416,7 +412,7 @@ def repeat_campaigns(
     tests = Test.objects.filter(campaign__in=numbers).select_related(*related)
     for test in tests.order_by("position"):
         cells[test.campaign_id].append(cell_of(test))
-    require_room_for_campaigns(project, len(campaigns))
+    require_room(project, {CAMPAIGNS: len(campaigns)})
     drafts = []
     for campaign, name in zip(campaigns, names or [None] * len(campaigns), strict=True):
         original = originals[campaign.pk]

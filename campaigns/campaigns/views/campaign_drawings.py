@@ -251,8 +251,8 @@ def _has_interval(cell: MatrixCell) -> bool:
 
 
 def _ends(cell: MatrixCell) -> dict[str, Any]:
-    found = cell.against.interval
-    return {"low": found.low, "high": found.high, "ratio": found.ratio, "primary": False}
+    interval = cell.against.interval
+    return {"low": interval.low, "high": interval.high, "ratio": interval.ratio, "primary": False}
 
 
 def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> dict[str, Any]:

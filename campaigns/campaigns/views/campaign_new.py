@@ -40,13 +40,14 @@ from campaigns.core.access import (
     saved_by,
     signed_in_form,
     signed_in_post,
+    whole,
 )
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import perf_scope
 from campaigns.domain.plan.plan import REFERENCE_PLAN
 from campaigns.domain.plan.presets import Proposal, proposal_for
-from campaigns.domain.plan.sweep import Sweep, text_of_values
+from campaigns.domain.plan.sweep import text_of_values
 from campaigns.domain.plan.turns import USUAL_BLOCKS
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
@@ -73,38 +74,45 @@ def initial_of(
         }
     is_edit = "edit" in request.GET
     if again:
-        found = _initial_again(again, grid)
+        values = {
+            **_settings_of(again.campaign),
+            **picks_of(grid, again.ticks)._asdict(),
+            "name": again.name,
+            "injectors": ", ".join(map(str, again.injectors)),
+        }
+        if sweep := again.sweep:
+            values |= {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
         if is_edit:
-            found |= {"name": again.campaign.name, "seed": again.campaign.seed}
-        else:
-            found |= _asked_values(request.GET.get("values", ""), again)
+            values |= {"name": again.campaign.name, "seed": again.campaign.seed}
+        elif typed := request.GET.get("values"):
+            values["sweep_values" if again.sweep else "injectors"] = typed
         if only := request.GET.getlist("endpoint"):
-            found["endpoints"] = [each for each in found["endpoints"] if each in only]
+            values["endpoints"] = [each for each in values["endpoints"] if each in only]
     else:
-        found = _initial_new(request, grid)
+        values = _initial_new(request, grid)
     if why_no_reference():
-        return {**found, "reference": False}
+        return {**values, "reference": False}
     if again and (again.reference or is_edit):
-        return {**found, "reference": again.reference}
-    keys = grid.cells.combined(Picks(*(found[name] for name in Picks._fields)))
+        return {**values, "reference": again.reference}
+    keys = grid.cells.combined(Picks(*(values[name] for name in Picks._fields)))
     cells = [
         CampaignCell(plan.version, arm.endpoint, arm.mode)
         for plan, arm in map(grid.cells.get, keys)
     ]
     # Of one pass it would have one run, which tells nothing.
-    in_blocks = found.get("order") or why_in_blocks(cells, None)
+    in_blocks = values.get("order") or why_in_blocks(cells, None)
     has_history = have_history(
         (each.plan_version, each.endpoint, each.connection_mode) for each in cells
     )
-    return {**found, "reference": bool(in_blocks) and has_history}
+    return {**values, "reference": bool(in_blocks) and has_history}
 
 
 def _initial_new(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     """Of no earlier campaign: for a question, a plan, a target, or the preset of a plan."""
-    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
+    numbers = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
     preset = asked_proposal(request)
     if preset:
-        picks = proposal(grid, **asked, schemes=preset.schemes)
+        picks = proposal(grid, **numbers, schemes=preset.schemes)
         plan = next((row for row in grid.plans if str(row.version.pk) in picks.plans), None)
         return {
             **picks._asdict(),
@@ -115,11 +123,11 @@ def _initial_new(request: HttpRequest, grid: Grid) -> dict[str, Any]:
             "injectors": ", ".join(map(str, preset.injectors)),
         }
     question = request.GET.get("question", "")
-    picks = proposal(grid, question or "https", **asked)
+    picks = proposal(grid, question or "https", **numbers)
     schemes = {str(arm.endpoint.pk): arm.endpoint.scheme for arm in grid.arms}
     has_pair = {schemes[each] for each in picks.endpoints} == {"http", "https"}
     if not question and not has_pair:
-        picks = proposal(grid, **asked)
+        picks = proposal(grid, **numbers)
     elif not question:
         question = "https"
     if question == "steady":
@@ -142,33 +150,10 @@ def _asked_confirmation(
     """The two sides that the URL asks to run in turn."""
     if "confirm" not in request.GET:
         return None
-    found = confirmation_of(actor, project, request.GET["confirm"])
-    if found is None:
+    confirmation = confirmation_of(actor, project, request.GET["confirm"])
+    if confirmation is None:
         raise Http404
-    return found
-
-
-def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
-    return {
-        **_settings_of(again.campaign),
-        **picks_of(grid, again.ticks)._asdict(),
-        "name": again.name,
-        "injectors": ", ".join(map(str, again.injectors)),
-        **_initial_sweep(again.sweep),
-    }
-
-
-def _initial_sweep(sweep: Sweep | None) -> dict[str, str]:
-    if sweep is None:
-        return {}
-    return {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
-
-
-def _asked_values(values: str, again: Again) -> dict[str, str]:
-    """Other values for the sweep that runs again, as somebody would type them."""
-    if not values:
-        return {}
-    return {"sweep_values": values} if again.sweep else {"injectors": values}
+    return confirmation
 
 
 def _settings_of(campaign: Campaign) -> dict[str, Any]:
@@ -191,10 +176,6 @@ def asked_proposal(request: HttpRequest) -> Proposal | None:
     return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
 
 
-def whole(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-
 # What posts the form to its own page without saving it.
 _TRY, _PICK = "try", "pick"
 
@@ -214,11 +195,19 @@ def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpRe
     initial = initial_of(request, grid, again, confirm)
     is_kept = not {_TRY, _PICK} & request.POST.keys()
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
-    not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
+    not_tried = ""
+    if _TRY in request.POST:
+        try:
+            try_cells(by=actor, cells=_plans_and_endpoints(form))
+        except Refused as refusal:
+            not_tried = str(refusal)
     if is_kept:
         campaign = saved_by(form, lambda **values: _save(request, values, project, edit, again))
         if campaign:
-            return redirect(_page_of(campaign, confirm))
+            page = reverse("campaign-detail", args=[campaign.pk])
+            # With the two sides that are to be confirmed against each other.
+            sides = sides_in(campaign, confirm) if confirm else None
+            return redirect(f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page)
     errors = form.errors if is_kept else {}
     status = edit.status(errors) if edit else 422 if errors else 200
     context = {
@@ -266,23 +255,6 @@ def _draft_of_study(request: HttpRequest, project: Project) -> Campaign:
     return create_machine_study(**who, target=targets[0])
 
 
-def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:
-    """The campaign's page, with the two sides that are to be confirmed against each other."""
-    page = reverse("campaign-detail", args=[campaign.pk])
-    sides = sides_in(campaign, confirm) if confirm else None
-    return f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page
-
-
-def _try_chosen(request: HttpRequest, form: CampaignForm) -> str:
-    """Send the first request of each chosen plan to each of its endpoints, without a campaign; why
-    that is refused, if it is."""
-    try:
-        try_cells(by=actor_of(request), cells=_plans_and_endpoints(form))
-    except Refused as refusal:
-        return str(refusal)
-    return ""
-
-
 def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:
     """Of the tests; connection modes make no difference to a single request."""
     cells = [form.grid.cells[key] for key in form.cells]
@@ -314,14 +286,10 @@ def _save(
 @signed_in_post(Project, Action.EDIT)
 def campaign_estimate(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The form page's fragments for the current input."""
-    grid = grid_of(project, _versions_in(request))
+    # A form that confirms has older versions of plans, too.
+    grid = grid_of(project, set(map(whole, request.POST.getlist("plans"))))
     form = CampaignForm(request.POST, grid=grid)
     return render(request, "campaigns/_estimate.html", _form_context(form, project))
-
-
-def _versions_in(request: HttpRequest) -> set[int]:
-    """The chosen plan versions: a form that confirms has older ones too."""
-    return set(map(whole, request.POST.getlist("plans")))
 
 
 def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:

@@ -62,12 +62,7 @@ from campaigns.machines.queries.target_costs import perf_counters, target_costs
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.probes.queries.first_requests import FirstResponses, first_requests_of
 from campaigns.runs.queries.runs import examples_of, programs_beside
-from campaigns.runs.views.run_page import (
-    errors_section,
-    remedies_context,
-    run_context,
-    worst_test,
-)
+from campaigns.runs.views.run_page import errors_section, remedies_context, run_context, worst_test
 from campaigns.search.queries import SearchReport
 from campaigns.sweep.views import drawn_sweeps
 
@@ -122,17 +117,16 @@ def campaign_context(
         "cards": cards,
         "ratios": ratios_of(answer.overheads, campaign.practical_threshold, has_cards=bool(cards)),
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
-        **_of_tests(campaign, answer),
+        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
+        "twins": _twin_names(answer.tests),
+        "choice": _choice_of(answer),
+        "noun": common_nouns(test.nouns for test in answer.tests),
         "tests": tests,
         "references": references,
         "why_archived": why_archived(campaign, every),
         "reference": reference_sentence(campaign),
         "setup": setup_of(
-            campaign,
-            tests,
-            answer,
-            under_way["first_responses"],
-            shows_queries=actor.share is None,
+            campaign, tests, answer, under_way["first_responses"], shows_queries=actor.share is None
         ),
     }
     return {**context, "tabs": _tabs(context)}
@@ -146,7 +140,7 @@ def _remedies(
         return remedies_context(answer.remedies, worst_test(tests, answer))
     probe = responses.wrong[0].probe
     cells = {(test.plan_version_id, test.endpoint_id): test for test in tests}
-    found = remedies_context(
+    context = remedies_context(
         responses.remedies, cells.get((probe.plan_version_id, probe.endpoint_id))
     )
     if answered := responses.answered:
@@ -155,8 +149,8 @@ def _remedies(
         )
         only = Remedy(f"{and_joined([str(each) for each in answered])} answered.", "", Place.AGAIN)
         url = f"{reverse('campaign-new', args=[campaign.project_id])}?{query}"
-        found["remedies"].append((only, url, "Measure only this"))
-    return found
+        context["remedies"].append((only, url, "Measure only this"))
+    return context
 
 
 def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -185,19 +179,8 @@ def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
     """Of the page of a campaign that has not ended: what disturbs its measurements now. Only for
     members, and with names of programs for those who may start it."""
-    found = None if campaign.finished_at else busy_host()
-    told = found if found is None or may["run"] else found.without_names()
-    return {"busy_host": told}
-
-
-def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    """What is told of all tests, and how they are told apart and chosen."""
-    return {
-        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
-        "twins": _twin_names(answer.tests),
-        "choice": _choice_of(answer),
-        "noun": common_nouns(test.nouns for test in answer.tests),
-    }
+    busy = None if campaign.finished_at else busy_host()
+    return {"busy_host": busy if busy is None or may["run"] else busy.without_names()}
 
 
 def _drawn(
@@ -233,7 +216,8 @@ def _of_runs(
     # One arm of those that take turns would stand for all.
     has_curve = watched and not under_way["turns"]
     curves = {watched.test_id: watched_page["report"].curve} if has_curve else {}
-    first = _named_first(campaign, answer, repeats)
+    # Crowded charts name the chosen test before all others, then what changed.
+    first = [repeats["asked"], *changed_tests(campaign)] if are_crowded(answer) else []
     return {
         **_watching(watched_page, progress, answer, is_only=is_only),
         "progress": progress,
@@ -280,7 +264,10 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
         "funnel": drawn_funnel(overheads, campaign.practical_threshold, limit_s),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
         "confidence": max((each.confidence for each in overheads), default=0.95),
-        "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
+        # Of the average rows.
+        "has_forest": any(
+            cell.value is not None for each in overheads for cell in each.table.rows[0].cells[:-1]
+        ),
         "bars": split_bars(overheads),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
         "differences": _differences(overheads),
@@ -295,14 +282,6 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "machine_runs": drawn_machine_runs(runs_beside_each_other(campaign), answer.tests),
         "resources": resource_tables(target_resources(campaign, answer), answer.tests),
     }
-
-
-def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:
-    """The tests that crowded charts name before all others: the chosen one, then what changed."""
-    if not are_crowded(answer):
-        return []
-    chosen = [repeats["asked"]] if repeats["asked"] else []
-    return [*chosen, *changed_tests(campaign)]
 
 
 def _watching(
@@ -352,9 +331,9 @@ def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
 
 def _differences(overheads: Sequence[OverheadAnswer]) -> list[tuple[OverheadAnswer, list]]:
     """What differs between the arms of each, but for what their names say."""
-    found = [(each, each.like_for_like.get("different", [])) for each in overheads]
-    told = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in found]
-    return [(each, rows) for each, rows in told if rows]
+    every = [(each, each.like_for_like.get("different", [])) for each in overheads]
+    unlike = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in every]
+    return [(each, rows) for each, rows in unlike if rows]
 
 
 def _choice_of(answer: Answer) -> dict[str, Any] | None:
@@ -362,17 +341,17 @@ def _choice_of(answer: Answer) -> dict[str, Any] | None:
     if len(answer.tests) < 2:
         return None
     many_plans = len({test.plan_label for test in answer.tests}) > 1
-    shown = answer.overheads[0] if answer.overheads else None
+    first = answer.overheads[0] if answer.overheads else None
     return {
         "tests": [
             (test.test_id, f"{test.plan_label}, {test.label}" if many_plans else test.label)
             for test in answer.tests
         ],
-        "candidate": shown.candidate_test_id if shown else answer.tests[1].test_id,
-        "baseline": shown.baseline_test_id if shown else answer.tests[0].test_id,
-        "is_chosen": bool(shown and shown.is_chosen),
-        "query": f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
-        if shown and shown.is_chosen
+        "candidate": first.candidate_test_id if first else answer.tests[1].test_id,
+        "baseline": first.baseline_test_id if first else answer.tests[0].test_id,
+        "is_chosen": bool(first and first.is_chosen),
+        "query": f"?compare={first.candidate_test_id}&with={first.baseline_test_id}"
+        if first and first.is_chosen
         else "",
     }
 
@@ -383,8 +362,3 @@ def _next_step(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         return {}
     step = next_step(answer.overheads, MAX_REPEATS - campaign.repeats)
     return {"next_step": step, "next_s": planned_s(campaign, step.blocks) if step else None}
-
-
-def _first_cells(overheads: list[OverheadAnswer]):
-    """The cells of the average rows; without values there is nothing to draw."""
-    return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])

@@ -231,12 +231,12 @@ def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
     """The figures are the same cells as in the tests' tables."""
     arms = arm_labels(answer) | {test.test_id: "Reference" for test in answer.references}
     cells: dict[int, dict[str, Any]] = {}
-    shown = {run.pk for run in runs}
+    pks = {run.pk for run in runs}
     tests = {run.test_id for run in runs}
     for test in (each for each in (*answer.tests, *answer.references) if each.test_id in tests):
         keys = [column.key for column in test.table.columns]
         for row in test.rows_of_runs:
-            if row.link.get("run") in shown:
+            if row.link.get("run") in pks:
                 cells[row.link["run"]] = dict(zip(keys, row.cells, strict=True))
     return [
         {
@@ -256,9 +256,9 @@ def repeats_of(answer: Answer, asked: Mapping[str, str]) -> dict[str, Any]:
         return {"tests": [], "plans": {}, "asked": None, "table": table}
     if len(answer.tests) <= _MOST_TABLES:
         return {"tests": answer.tests, "plans": {}, "asked": None}
-    shown = [test for test in answer.tests if str(test.test_id) == asked.get("repeats")]
+    tests = [test for test in answer.tests if str(test.test_id) == asked.get("repeats")]
     plans = {group.name: list(group.labels.items()) for group in groups_of(answer, answer.tests)}
-    return {"tests": shown, "plans": plans, "asked": shown[0].test_id if shown else None}
+    return {"tests": tests, "plans": plans, "asked": tests[0].test_id if tests else None}
 
 
 def _table_of_single_runs(tests: Sequence[TestAnswer]) -> Table | None:
@@ -322,12 +322,12 @@ def repeat_table(answer: Answer, asked: Mapping[str, str]) -> RepeatTable | None
         return None
     typed = asked.get("plan", "")
     number = int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
-    rows, shown = answer.matrix.rows, (number if number <= len(answer.matrix.rows) else 1)
-    row, tests = rows[shown - 1], {test.test_id: test for test in answer.tests}
+    rows, choice = answer.matrix.rows, (number if number <= len(answer.matrix.rows) else 1)
+    row, tests = rows[choice - 1], {test.test_id: test for test in answer.tests}
     of_targets = [tests[cell.test_id].table if cell else None for cell in row.cells]
     return RepeatTable(
         _name(row),
-        [(n, _name(each), n == shown) for n, each in enumerate(rows, 1)],
+        [(n, _name(each), n == choice) for n, each in enumerate(rows, 1)],
         [(name, line_style(n)) for n, name in enumerate(answer.matrix.columns)],
         _rows(of_targets),
     )

@@ -41,9 +41,15 @@ def setup_of(
     shows_queries: bool,
 ) -> list[SetupGroup]:
     """`shows_queries`: whether the reader may see the parameters in paths."""
-    asked = {TLS: _tls, CERTIFICATE: _certificate}
+    requests = first_responses.rows
+    # What the preflight requests agreed on.
+    alpn = told_once(
+        {str(each.probe.endpoint): each.report.alpn for each in requests if each.report}
+    )
     of_runs = [
-        asked[title](rows, first_responses.rows) if title in asked else SetupGroup(title, rows)
+        _certificate(rows, requests)
+        if title == CERTIFICATE
+        else SetupGroup(title, [*rows, ("ALPN", alpn)] if alpn and title == TLS else rows)
         for title, rows in answer.setup
     ]
     groups = [
@@ -82,16 +88,14 @@ def _readable(version: PlanVersion) -> Plan | None:
 
 
 def _campaign(campaign: Campaign, tests: Sequence[Test]) -> Rows:
-    in_turns, injectors = (
-        campaign.order == Campaign.Order.SIDE_BY_SIDE,
-        {t.injectors for t in tests},
-    )
+    in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+    injectors = {test.injectors for test in tests}
     limits_s = [
         turns_limit_s(plan, len(arms), campaign.limit_s, arms[0].injectors)
         for arms in arms_by_plan(tests).values()
         if (plan := _readable(arms[0].plan_version))
     ]
-    stops = f"{'when settled, at most' if campaign.until_settled else 'after'}"
+    stops = "when settled, at most" if campaign.until_settled else "after"
     rows = [
         ("Order", campaign.get_order_display().lower()),
         ("Stops", f"{stops} {duration(max(limits_s))}" if in_turns and limits_s else ""),
@@ -121,13 +125,6 @@ def _comparable(overheads: Sequence[OverheadAnswer]) -> SetupGroup:
     rows = [("Answer", f"no: {and_joined(differ)}" if differ else "yes")] if known else []
     rows += [(name, told_once(values)) for name, values in of_pairs.items()]
     return SetupGroup("Are both sides comparable?", rows, warned={"Answer"} if differ else ())
-
-
-def _tls(rows: Rows, requests: Sequence[FirstRequest]) -> SetupGroup:
-    """With what the preflight requests agreed on."""
-    agreed = {str(each.probe.endpoint): each.report.alpn for each in requests if each.report}
-    alpn = told_once(agreed)
-    return SetupGroup(TLS, [*rows, ("ALPN", alpn)] if alpn else rows)
 
 
 def _certificate(rows: Rows, requests: Sequence[FirstRequest]) -> SetupGroup:

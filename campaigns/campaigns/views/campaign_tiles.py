@@ -175,7 +175,7 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
     overheads = answer.overheads
     if answer.has_no_answer or answer.errors.is_everything or len(overheads) > MOST_CARDS:
         return []
-    intervals = [_interval(each) for each in overheads]
+    intervals = [next((row for row in each.forest if row["primary"]), None) for each in overheads]
     axes = {
         in_factors: RatioAxis(
             [[each] for each in intervals if each and _in_factors(each) == in_factors],
@@ -198,10 +198,6 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
         )
         for n, (overhead, found) in enumerate(zip(overheads, intervals, strict=True))
     ]
-
-
-def _interval(overhead: OverheadAnswer) -> dict[str, Any] | None:
-    return next((each for each in overhead.forest if each["primary"]), None)
 
 
 def _in_factors(interval: dict[str, Any]) -> bool:
@@ -229,10 +225,10 @@ def _card(
     is_strong = word in {Word.SLOWER, Word.FASTER}
     value, unit, ends = "", "", overhead.word_reason
     if interval and overhead.has_size:
-        found = interval["ratio"], interval["low"], interval["high"]
-        said, ends = "", ends_words(*found)
+        ends_of_ratio = interval["ratio"], interval["low"], interval["high"]
+        said, ends = "", ends_words(*ends_of_ratio)
         if word:
-            said, ends = difference_words(word, *found, at_least=overhead.at_least)
+            said, ends = difference_words(word, *ends_of_ratio, at_least=overhead.at_least)
         if is_strong:
             value, _, unit = said.removeprefix("at least ").rpartition(" ")
         elif word == Word.SAME:
@@ -296,24 +292,21 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
         return []
     if len(answer.tests) <= _MOST_TILES:
         return [_test_tile(each) for each in answer.tests]
-    slowest = sorted(answer.tests, key=_slowest_first)[: _MOST_TILES - 1]
+    means_ms = [[ms for ms in each.means_ms if ms is not None] or [0.0] for each in answer.tests]
+    by_mean = sorted(zip(means_ms, answer.tests, strict=True), key=lambda each: -fmean(each[0]))
+    slowest = [test for _, test in by_mean[: _MOST_TILES - 1]]
     more = len(answer.tests) - len(slowest)
     rest = {"title": "And", "note": "", "value": number(more), "unit": "more tests"}
     lines = ["none slower on average, in the tables below"]
     return [*map(_test_tile, slowest), {**rest, "lines": lines}]
 
 
-def _slowest_first(test: TestAnswer) -> float:
-    means_ms = [each for each in test.means_ms if each is not None]
-    return -fmean(means_ms) if means_ms else 0.0
-
-
 def _test_tile(test: TestAnswer) -> dict[str, Any]:
     keys = [column.key for column in test.table.columns]
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
-    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
-    cell = cells[shown] if _has_value(cells, shown) else None
+    metric = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    cell = cells[metric] if _has_value(cells, metric) else None
     lines = [f"{cells['rate'].text} ok {test.nouns}/s"] if _has_value(cells, "rate") else []
     lines += [
         counted(cells[key].value, nouns)
@@ -324,7 +317,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
         "title": test.label,
         "note": test.plan_label,
         "value": f"{'~' * cell.weak}{cell.text}" if cell else DASH,
-        "unit": f"ms, {shown}" if cell else "",
+        "unit": f"ms, {metric}" if cell else "",
         "lines": lines or ["no usable run"],
     }
 
@@ -386,9 +379,9 @@ def progress_by_campaign(
     columns = ("campaign", "test", "is_alone", "state", "t0", "ended_at")
     for campaign, test, is_alone, state, *times in rows.values_list(*columns):
         runs[campaign].append(_Run((test, is_alone), state == RunState.DONE, *times))
-    found = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
-    planned = _planned_by_test([test for each in found for test in each.unmeasured])
-    progress = {each.campaign.pk: each.progress(planned) for each in found}
+    standings = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
+    planned = _planned_by_test([test for each in standings for test in each.unmeasured])
+    progress = {each.campaign.pk: each.progress(planned) for each in standings}
     if any(each.n_done < each.n_runs for each in progress.values()) and why_nothing_begins():
         return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
     return progress
@@ -464,13 +457,14 @@ def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
     pks = {test for test, _ in keys}
     campaigns = Campaign.objects.filter(tests__in=pks).distinct()
     tests = Prefetch("tests", Test.objects.select_related("plan_version"))
-    found = {}
+    planned_s = {}
     for campaign in campaigns.prefetch_related(tests) if pks else ():
         estimates = estimates_of_runs(campaign, campaign.tests.all())
-        found |= {test: each.duration_s for test, each in estimates.items()}
+        planned_s |= {test: each.duration_s for test, each in estimates.items()}
     return {
-        (test, is_alone): min(found[test], ALONE_S) if is_alone and found[test] else found[test]
+        (test, is_alone): min(lasts_s, ALONE_S) if is_alone and lasts_s else lasts_s
         for test, is_alone in keys
+        for lasts_s in [planned_s[test]]
     }
 
 

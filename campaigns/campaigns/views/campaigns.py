@@ -41,10 +41,10 @@ from campaigns.core.database import without_connection
 from campaigns.core.drawings import trend_of
 from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
-from campaigns.domain.analysis.ratio import Against, Word
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
-from campaigns.domain.presentation.badges import PILLS, Badge, Pill
+from campaigns.domain.presentation.badges import PILLS, Pill
 from campaigns.domain.units import counted, duration
 from campaigns.history.views.history_rows import against_cell
 from campaigns.items.queries.items import is_first_visit
@@ -89,15 +89,15 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
     rows = "" if is_again else rows_of_campaign(campaign)  # dear, and read before what it is of
     rows_with_project = Campaign.objects.select_related("project")
-    found = find(rows_with_project, actor, pk=campaign)
-    if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
+    row = find(rows_with_project, actor, pk=campaign)
+    if search := Search.objects.select_related("campaign").filter(pk=row.pk).first():
         return _search_page(request, search)
-    chosen, may = _chosen(request, found), rights_in(found.project, actor)
+    chosen, may = _chosen(request, row), rights_in(row.project, actor)
     context = partial(detail_context, campaign, actor, request.GET, chosen, may)
-    if found.finished_at and not is_again:
+    if row.finished_at and not is_again:
         page = ended_campaign(campaign, rows, may, request.GET, context)
-        return kept_page(request, found.project, may, page)
-    version = (*campaign_key(found), *may.values())
+        return kept_page(request, row.project, may, page)
+    version = (*campaign_key(row), *may.values())
     return live_page(request, ("campaign", campaign), TEMPLATE, context, version)
 
 
@@ -207,7 +207,9 @@ def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
         badge = badge_of(campaign, gist)
         against = trend.against if trend else None
         campaign.against = against_cell(against)
-        campaign.pill = _pill_of(badge, against)
+        campaign.pill = PILLS.get(against.word) if against else None
+        if badge.state in _FAILED:
+            campaign.pill = Pill("Failed", "×", "is-bad")
         campaign.is_same = bool(against) and against.word == Word.SAME
         campaign.badge = None if badge.state in _UNREMARKABLE or campaign.pill else badge
         campaign.trend = trend_of(trend.p95s_ms) if trend and campaign.started_at else None
@@ -221,12 +223,6 @@ def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
         }
         campaign.columns = [name for name, what in says.items() if what]
     return campaigns
-
-
-def _pill_of(badge: Badge, against: Against | None) -> Pill | None:
-    if badge.state in _FAILED:
-        return Pill("Failed", "×", "is-bad")
-    return PILLS.get(against.word) if against else None
 
 
 def active_strip(

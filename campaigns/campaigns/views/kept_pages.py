@@ -67,25 +67,21 @@ class CacheablePage:
         return made
 
     def _render(self) -> str:
-        asked = HttpRequest()
-        asked.path, asked.GET = self.path, self.asked
+        request = HttpRequest()
+        request.path, request.GET = self.path, self.asked
         # Tables link to runs for whoever is signed in, as all are who see these pages.
         own = {"layout": _LAYOUT, "csrf_token": PLACE, "user": {"is_authenticated": True}}
-        return render_to_string(self.template, self.context() | own, asked)
+        return render_to_string(self.template, self.context() | own, request)
 
 
 def kept_page(
     request: HttpRequest, project: Project, may: dict[str, bool], page: CacheablePage
 ) -> HttpResponse:
     """`may`: of `rights_in`, for the frame."""
-    parts = _parts(with_own_token(page.content(), request))
+    # What templates rendered, and escaped, when it was kept.
+    texts = with_own_token(page.content(), request).split(_SPLIT)
+    parts = {name: SafeString(text.strip()) for name, text in zip(_BLOCKS, texts, strict=True)}
     return render(request, "kept_page.html", {"project": project, "may": may, "parts": parts})
-
-
-def _parts(kept: str) -> dict[str, SafeString]:
-    """What templates rendered, and escaped, when it was kept."""
-    texts = kept.split(_SPLIT)
-    return {name: SafeString(text.strip()) for name, text in zip(_BLOCKS, texts, strict=True)}
 
 
 TEMPLATE = "campaigns/detail.html"
@@ -99,14 +95,14 @@ def detail_context(
     may: dict[str, bool],
 ) -> dict[str, Any]:
     """Of a campaign's page, whether it has ended or not. `chosen`: see `campaign_context`."""
-    shown = find(Campaign.objects.select_related("project"), actor, pk=campaign)
+    row = find(Campaign.objects.select_related("project"), actor, pk=campaign)
     return {
-        **campaign_context(shown, actor, chosen, relative_column(asked), asked),
-        **disturbance(shown, may),
+        **campaign_context(row, actor, chosen, relative_column(asked), asked),
+        **disturbance(row, may),
         "stream_url": reverse("campaign-stream", args=[campaign]),
-        "own_baselines": own_baselines(shown),
-        "seen_baseline": newest_baseline(actor, shown.project_id),
-        "project": shown.project,
+        "own_baselines": own_baselines(row),
+        "seen_baseline": newest_baseline(actor, row.project_id),
+        "project": row.project,
         "may": may,
     }
 
@@ -132,9 +128,9 @@ def make_pages(campaign: Campaign) -> None:
     if hasattr(campaign, "search"):
         return
     for reader in _readers(campaign.project):
-        asked, may = QueryDict(), rights_in(campaign.project, reader)
-        context = partial(detail_context, campaign.pk, reader, asked, None, may)
-        ended_campaign(campaign.pk, rows, may, asked, context).content()
+        query, may = QueryDict(), rights_in(campaign.project, reader)
+        context = partial(detail_context, campaign.pk, reader, query, None, may)
+        ended_campaign(campaign.pk, rows, may, query, context).content()
 
 
 def _readers(project: Project) -> list[Actor]:

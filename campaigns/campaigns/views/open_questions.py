@@ -79,8 +79,8 @@ def _twin_of(test: Test) -> Endpoint | None:
     """The target's endpoint of the same protocol without TLS, or with it."""
     twins = TLS_TWINS | {plain: tls for tls, plain in TLS_TWINS.items()}
     scheme = twins.get(test.endpoint.scheme)
-    found = test.endpoint.target.endpoints.filter(archived_at=None, scheme=scheme)
-    return found.first()
+    endpoints = test.endpoint.target.endpoints.filter(archived_at=None, scheme=scheme)
+    return endpoints.first()
 
 
 def _search_of(test: Test, endpoint: Endpoint) -> str:
@@ -88,13 +88,13 @@ def _search_of(test: Test, endpoint: Endpoint) -> str:
     mode = test.connection_mode
     if mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
         mode = ConnectionMode.NEW
-    asked = {"plan": test.plan_version.plan_id, "arm": f"{endpoint.pk}.{mode}"}
-    return f"{reverse('search-new', args=[test.campaign.project_id])}?{urlencode(asked)}"
+    query = {"plan": test.plan_version.plan_id, "arm": f"{endpoint.pk}.{mode}"}
+    return f"{reverse('search-new', args=[test.campaign.project_id])}?{urlencode(query)}"
 
 
 def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
     """[(step, when)] of a search that goes on."""
-    asked, n = percent(NARROW, decimals=0), len(report.answer.searches)
+    narrow, n = percent(NARROW, decimals=0), len(report.answer.searches)
     is_on_the_way = not any(each.search for each in report.made)
     steps = []
     if is_on_the_way:
@@ -102,7 +102,7 @@ def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
     if n < FEWEST_SEARCHES:
         left = counted(FEWEST_SEARCHES - n, "searches")
         steps.append((f"{left} around it", "about 4 trials each"))
-    more = f"only if the interval is wider than {asked}"
+    more = f"only if the interval is wider than {narrow}"
     steps.append((f"More searches, up to {MOST_SEARCHES}", more))
     silent = f"if the server doesn't recover within {SILENT_AFTER_S} s"
     return [*steps, ("Stops", silent)]
@@ -119,23 +119,15 @@ def sweep_questions(
     their numbers."""
     if campaign.finished_at is None:
         return []
+    first = tests[group[0].points[0].test_id]
+    # A single arm needs no name beside its target's.
+    names = [each.name for each in group] if len(group) > 1 else [first.endpoint.target.name]
     arms = [
         question
-        for sweep in group[:_MOST_ARMS]
-        for question in _about_growth(campaign, sweep, _name(sweep, group, tests))
+        for sweep, name in zip(group[:_MOST_ARMS], names, strict=False)
+        for question in _about_growth(campaign, sweep, name)
     ]
-    return [
-        *_about_doubts(campaign, group),
-        *arms,
-        *_about_rates(tests[group[0].points[0].test_id]),
-    ]
-
-
-def _name(sweep: SweepAnswer, group: Sequence[SweepAnswer], tests: Mapping[int, Test]) -> str:
-    """A single arm needs no name beside its target's."""
-    if len(group) > 1:
-        return sweep.name
-    return tests[sweep.points[0].test_id].endpoint.target.name
+    return [*_about_doubts(campaign, group), *arms, *_about_rates(first)]
 
 
 def _about_doubts(campaign: Campaign, group: Sequence[SweepAnswer]) -> Iterator[OpenQuestion]:
@@ -152,10 +144,10 @@ def _about_doubts(campaign: Campaign, group: Sequence[SweepAnswer]) -> Iterator[
 
 
 def _about_growth(campaign: Campaign, sweep: SweepAnswer, name: str) -> Iterator[OpenQuestion]:
-    found = end_of_growth(sweep.points)
-    if found is None:
+    end = end_of_growth(sweep.points)
+    if end is None:
         return
-    (point, has_ended), points = found, sweep.points
+    (point, has_ended), points = end, sweep.points
     if has_ended and point.value > points[0].value:
         yield OpenQuestion(
             f"What stops {name}?",

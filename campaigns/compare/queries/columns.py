@@ -186,8 +186,9 @@ def _labelled(columns: list[ComparisonSide]) -> list[ComparisonSide]:
     apart."""
     if any(column.noun != "campaign" for column in columns):
         return columns
-    for labels in (map(_release_of, columns), map(_quoted_name, columns)):
-        labels = list(labels)
+    names = [column.campaign.name for column in columns]
+    quoted = [f"“{name}”" if len(name) <= _LONGEST_NAME else "" for name in names]
+    for labels in ([_release_of(column) for column in columns], quoted):
         if all(labels) and len(set(labels)) == len(labels):
             return [
                 replace(column, label=label) for column, label in zip(columns, labels, strict=True)
@@ -204,11 +205,6 @@ def _release_of(column: ComparisonSide) -> str:
     marks = TimeMark.objects.filter(whose, project=campaign.project_id, at__lte=column.started_at)
     newest = marks.filter(text__regex=_VERSION).order_by("-at", "-pk").first()
     return f"release {re.search(_VERSION, newest.text).group()}" if newest else ""
-
-
-def _quoted_name(column: ComparisonSide) -> str:
-    name = column.campaign.name
-    return f"“{name}”" if len(name) <= _LONGEST_NAME else ""
 
 
 def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> ComparisonSide:
@@ -310,8 +306,7 @@ def sides_of(columns: Sequence[ComparisonSide], *, shows_machines: bool = True) 
         hide_hosts(tests)
     return [
         Side(
-            column,
-            _measured(column, [test for test in tests if _has_test(column, test)], measured),
+            column, _measured(column, [test for test in tests if _has_test(column, test)], measured)
         )
         for column in columns
     ]

@@ -32,14 +32,7 @@ from campaigns.domain.presentation.latency_table import figures_by_key, latency_
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.plan_words import changed_fields, field_name
-from campaigns.domain.presentation.tables import (
-    Cell,
-    Figure,
-    Row,
-    Table,
-    count_cell,
-    figure_cell,
-)
+from campaigns.domain.presentation.tables import Cell, Figure, Row, Table, count_cell, figure_cell
 from campaigns.domain.units import decimals_for, rate, said_of
 from campaigns.runs.queries.measurements import MeasuredRun
 
@@ -251,14 +244,9 @@ def same_of(pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]) -> lis
         for name in _SAME
         if alike and all(name in each for each in alike)
     ]
-    loads = dict.fromkeys(load for pair in pairs if (load := _load(pair)))
+    rates = ([_rate(each) for each in pair] for pair in pairs)
+    loads = dict.fromkeys(f"{' and '.join(each)}/s" for each in rates if all(each))
     return [*facts, *([("requests sent", ", ".join(loads))] if loads else [])]
-
-
-def _load(pair: ComparedPair) -> str:
-    """Such as "99.9 and 99.9/s"; "" where one side sent nothing."""
-    rates = [_rate(each) for each in pair]
-    return f"{' and '.join(rates)}/s" if all(rates) else ""
 
 
 def _rate(test: MeasuredTest) -> str:

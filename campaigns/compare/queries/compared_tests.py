@@ -13,7 +13,6 @@ from campaigns.compare.queries.compared_facts import (
     same_of,
 )
 from campaigns.compare.queries.compared_searches import (
-    SearchColumn,
     capacity_differences,
     compared_capacity,
     searches_among,
@@ -44,17 +43,24 @@ def comparison_of(
     columns: Sequence[ComparisonSide], query: str = "", *, shows_machines: bool = True
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
-    `asked` is the key of the test whose detail is wanted: by default the first one that is listed.
+    `query` is the key of the test whose detail is wanted: by default the first one that is listed.
     `shows_machines` as in `sides_of`."""
     searches = searches_among(columns)
-    baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
+    # A search has no tests to compare.
+    others = [each for each in columns if each.letter not in searches]
+    measured = sides_of(others, shows_machines=shows_machines)
+    by_letter = {side.column.letter: side for side in measured}
+    baseline, *candidates = [by_letter.get(each.letter) or Side(each, []) for each in columns]
     capacities = {
         side.column.letter: compared_capacity(baseline.column, side.column, searches)
         for side in candidates
         if {baseline.column.letter, side.column.letter} & searches.keys()
     }
     every = [pair for candidate in candidates for pair in pairs_between(baseline, candidate)]
-    pairs, of_references = _without_references(every)
+    # References speak for the environment; a column that has nothing else is about its own.
+    with_others = {pair.letter for pair in every if not pair.is_of_reference}
+    of_references = [p for p in every if p.is_of_reference and p.letter in with_others]
+    pairs = [p for p in every if not (p.is_of_reference and p.letter in with_others)]
     apart = [judged_pair(pair) for pair in of_references]
     references = [test for test, _ in apart]
     states = {
@@ -64,7 +70,9 @@ def comparison_of(
     judged = [judged_pair(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
     ordered = worst_first(tests)
-    reference = _select(ordered, references, query)
+    # The one that is asked for, the first that is listed, or any.
+    choices = [*listed(ordered), *ordered, *references]
+    detailed = next((test for test in choices if test.key == query), next(iter(choices), None))
     overhead_by_key = {test.key: overhead for test, overhead in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
@@ -82,7 +90,7 @@ def comparison_of(
             {side.column.letter: side.column.name for side in candidates},
             baseline.column.name,
         ),
-        detail=detail_of(reference, overhead_by_key[reference.key]) if reference else None,
+        detail=detail_of(detailed, overhead_by_key[detailed.key]) if detailed else None,
         capacities=list(capacities.values()),
         profiles=_compared_profiles(columns) if shows_machines else [],
     )
@@ -98,35 +106,6 @@ def _compared_profiles(columns: Sequence[ComparisonSide]) -> list[Table]:
         for column, profiles in candidates
     )
     return [table for table in tables if table]
-
-
-def _sides(
-    columns: Sequence[ComparisonSide], searches: Mapping[str, SearchColumn], *, shows_machines: bool
-) -> list[Side]:
-    """The columns with their tests; a search has none to compare."""
-    others = [each for each in columns if each.letter not in searches]
-    measured = sides_of(others, shows_machines=shows_machines)
-    by_letter = {side.column.letter: side for side in measured}
-    return [by_letter.get(each.letter) or Side(each, []) for each in columns]
-
-
-def _select(
-    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], query: str
-) -> ComparedTest | None:
-    """The one that is asked for, the first that is listed, or any; None without a test."""
-    choices = [*listed(ordered), *ordered, *references]
-    return next((test for test in choices if test.key == query), next(iter(choices), None))
-
-
-def _without_references(
-    pairs: Sequence[ComparedPair],
-) -> tuple[list[ComparedPair], list[ComparedPair]]:
-    """The pairs that are compared, and those of a reference, which speak for the environment. A
-    column that has nothing else is about the reference itself."""
-    others = [pair for pair in pairs if not pair.is_of_reference]
-    measured = {pair.letter for pair in others}
-    references = [p for p in pairs if p.is_of_reference and p.letter in measured]
-    return [p for p in pairs if not (p.is_of_reference and p.letter in measured)], references
 
 
 def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]:

@@ -151,7 +151,11 @@ def compare(
     is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
     is_typical = (is_busy or pair.is_busy or is_widened) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
-    is_paired = _is_paired(campaign, pair, sides)
+    # Both sides have the same blocks, or enough of them for a verdict.
+    ours, theirs = ({each.run.repeat for each in side} for side in sides)
+    has_blocks = ours == theirs or len(ours & theirs) >= MIN_REPEATS
+    in_blocks = campaign.order == Campaign.Order.BLOCKS
+    is_paired = pair.is_of_one_campaign and in_blocks and has_blocks
     figures = _figures(sides, is_paired)
     if is_typical:
         metric = typical_metric(each.figures for side in sides for each in side)
@@ -219,14 +223,6 @@ def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhe
         row = next((each for each in result.rows if each.metric == metric), judged)
         judged = row.judged(campaign.practical_threshold, blockers=blockers)
     return replace(result, judged=judged, has_word=judged.word is not None)
-
-
-def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:
-    """Whether both sides have the same blocks, or enough of them for a verdict."""
-    ours, theirs = ({each.run.repeat for each in side} for side in sides)
-    is_whole = ours == theirs or len(ours & theirs) >= MIN_REPEATS
-    is_in_blocks = campaign.order == Campaign.Order.BLOCKS
-    return pair.is_of_one_campaign and is_in_blocks and is_whole
 
 
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
@@ -306,8 +302,10 @@ def overhead_answer(
 ) -> OverheadAnswer:
     """The pair as pages render it. A running campaign gets no verdict before its third repeat.
     `is_crowded`: no factor is a least one."""
-    pair, found = overhead.pair, overhead.judged
-    word = str(found.word or "") if overhead.has_word or is_final else ""
+    pair, judged = overhead.pair, overhead.judged
+    plan = f"{pair.baseline.plan_label}, " if _have_two_plans(pair) else ""
+    named = f"{pair.candidate.plan_label}: {pair.candidate.label}"
+    word = str(judged.word or "") if overhead.has_word or is_final else ""
     return OverheadAnswer(
         plan_label=pair.candidate.plan_label,
         connection_mode=pair.candidate.test.connection_mode,
@@ -316,30 +314,30 @@ def overhead_answer(
         title=pair.title,
         table=overhead_table(
             f"overhead-{pair.baseline.test.pk}-{pair.candidate.test.pk}",
-            _table_title(pair),
+            f"{named} against {plan}{pair.baseline.label}",
             overhead.rows,
             word,
-            found.text,
+            judged.text,
             pair.names,
             in_turns=overhead.turns is not None,
         ),
         forest=forest(overhead.rows, word),
         split=overhead.split([arm.label for arm in pair]),
         word=word,
-        word_reason=found.text,
+        word_reason=judged.text,
         like_for_like=overhead.likeness,
         names=pair.names,
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
-        more=found.more,
-        more_s=found.more_s,
+        more=judged.more,
+        more_s=judged.more_s,
         counted=pair.of_machine,
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,
         narrowing=_narrowing(overhead.turns) if overhead.turns else (),
-        at_least=found.or_more and not is_crowded,
-        has_size=found.has_size,
+        at_least=judged.or_more and not is_crowded,
+        has_size=judged.has_size,
     )
 
 
@@ -357,9 +355,3 @@ def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
         for n, seconds, look in turns.narrowing
         if look.p50
     ]
-
-
-def _table_title(pair: ArmPair) -> str:
-    baseline, candidate = pair
-    plan = f"{baseline.plan_label}, " if _have_two_plans(pair) else ""
-    return f"{candidate.plan_label}: {candidate.label} against {plan}{baseline.label}"

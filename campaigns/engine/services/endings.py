@@ -109,18 +109,13 @@ def stop_any_run(*, by: Actor, run: Run) -> None:
 def _stop(run: Run, why: StopReason, by: Actor) -> None:
     call(StopCall(why, run=run.leader_id or run.pk))
     with transaction.atomic():
-        _store_stop(run, why, by)
+        whole = Run.objects.filter(pk=run.leader_id or run.pk)  # which takes its followers along
+        lock_runs(whole)
+        if not end_queued(whole, Outcome.STOPPED, STOPPED_BEFORE):
+            request_stop(whole, why, by=by.user)
+            if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
+                raise Refused(f"Run {run.label} has already ended.")
         audit.note(by, AuditEvent.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
-
-
-def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
-    whole = Run.objects.filter(pk=run.leader_id or run.pk)  # which takes its followers along
-    lock_runs(whole)
-    if end_queued(whole, Outcome.STOPPED, STOPPED_BEFORE):
-        return
-    request_stop(whole, why, by=by.user)
-    if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
-        raise Refused(f"Run {run.label} has already ended.")
 
 
 def lock_runs(runs) -> None:
@@ -293,16 +288,13 @@ def _was_called_to_stop(shard: Shard) -> bool:
 def _stop_sentence(run: Run) -> str:
     if run.stop_requested is None:
         return ""
-    reason = StopReason(run.stop_requested)
-    limit_s = _longest_s(run) if reason == StopReason.OVERRUN else None
+    reason, limit_s = StopReason(run.stop_requested), None
+    if reason == StopReason.OVERRUN:
+        plan, turns = run.frozen.plan, run.frozen.turns
+        exchange = plan.exchange and plan.exchange.to_json()
+        settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange
+        limit_s = longest_run_s(*settings, plan.longest_session, turns and turns.limit_s)
     return reason.sentence.format(limit_s=limit_s)
-
-
-def _longest_s(run: Run) -> float:
-    plan, turns = run.frozen.plan, run.frozen.turns
-    exchange = plan.exchange and plan.exchange.to_json()
-    settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange
-    return longest_run_s(*settings, plan.longest_session, turns and turns.limit_s)
 
 
 def stop_if_everything_failed(run: Run) -> bool:

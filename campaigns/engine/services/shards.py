@@ -128,7 +128,6 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     led = Run.objects.in_bulk(run.led) if run.led else {}
     runs = [run, *(led[pk] for pk in run.led)]
     _notify([each.pk for each in runs], run.campaign_id)
-    order = _order_of_arms(run, runs) if len(runs) > 1 else _order(run)
     return Lease(
         shard_id=run.shard_id,
         run_id=run.pk,
@@ -136,23 +135,29 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
         epoch=run.shard_epoch,
         worker=worker,
         host=host,
-        order=order,
+        order=_order(run, runs),
         campaign_id=run.campaign_id,
         arms=tuple(each.pk for each in runs) if len(runs) > 1 else (),
     )
 
 
-def _order(run: Run) -> dict[str, Any]:
-    frozen = run.frozen
-    return {
-        "protocol": PROTOCOL,
-        "run": run.label,
-        **_order_of_arm(run),
-        **load_bodies(run.project_id, frozen.plan_json),
-        "policy": _policy([run], run.project_id),
+def _order(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
+    """`runs`: those of the arms; side by side each pass draws other orders of turns, the same in
+    all shards."""
+    frozen, arms = leader.frozen, [_order_of_arm(run) for run in runs]
+    in_turns = len(runs) > 1
+    order = {
+        "protocol": PROTOCOL_OF_ARMS if in_turns else PROTOCOL,
+        "run": leader.label,
+        **({"arms": arms} if in_turns else arms[0]),
+        **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
+        "policy": _policy(runs, leader.project_id),
         "seed": frozen.seed,
-        "shard": _part_of(run),
+        "shard": _part_of(leader),
     }
+    if in_turns:
+        order["turns"] = frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat}
+    return order
 
 
 def _part_of(run: Run) -> dict[str, Any]:
@@ -170,37 +175,18 @@ def _order_of_arm(run: Run) -> dict[str, Any]:
     }
 
 
-def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
-    """Side by side: each pass draws other orders of turns, the same in all shards."""
-    frozen = leader.frozen
-    return {
-        "protocol": PROTOCOL_OF_ARMS,
-        "run": leader.label,
-        "arms": [_order_of_arm(run) for run in runs],
-        **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
-        "policy": _policy(runs, leader.project_id),
-        "seed": frozen.seed,
-        "shard": _part_of(leader),
-        "turns": frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat},
-    }
-
-
 def _policy(runs: Sequence[Run], project_id: int) -> dict[str, Any]:
-    allowed = {each: None for run in runs for each in _allowed(run, project_id)}
+    allowed: dict[str, None] = {}
     elsewhere: dict[str, list[str]] = {}
+    for run in runs:
+        # As this host has it: its list may be narrower than the site's, and take no proofs.
+        here = networks_for(project_id, run.frozen.endpoint.host)
+        allowed |= dict.fromkeys(common_networks(run.frozen.allowed_networks, here))
     for run in runs:
         if run.frozen.plan.redirects == Redirects.ALL:
             host = run.frozen.endpoint.host
             elsewhere |= networks_elsewhere(project_id, host, allowed)
     return policy(list(allowed), elsewhere)
-
-
-def _allowed(run: Run, project_id: int) -> list[str]:
-    """As this host has it: its own list may be narrower than the site's, and it may take no
-    proofs."""
-    frozen = run.frozen
-    here = networks_for(project_id, frozen.endpoint.host)
-    return common_networks(frozen.allowed_networks, here)
 
 
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:

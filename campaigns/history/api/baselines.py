@@ -6,7 +6,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
 
-from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.history_words import entry_sentence
@@ -15,16 +14,9 @@ from campaigns.history.exports import csv_of_triage
 from campaigns.history.queries.baselines import entries_of
 from campaigns.history.services import edit_entry, make_baseline, release_baseline
 from campaigns.items.queries.filters import IdFilter, ListFilterSet
-from campaigns.models import (
-    Baseline,
-    Campaign,
-    Project,
-    Test,
-    TriageChange,
-    TriageEntry,
-)
+from campaigns.models import Baseline, Campaign, Project, Test, TriageChange, TriageEntry
 from campaigns.rest import fields
-from campaigns.rest.access import VisibleViewSet, actor_of, answers, find
+from campaigns.rest.access import ResourceViewSet, VisibleViewSet, actor_of, answers, describe, find
 from campaigns.rest.parsers import CSV
 
 
@@ -63,56 +55,41 @@ class BaselineFilterSet(ListFilterSet):
     current = django_filters.BooleanFilter("replaced_at", "isnull")
 
 
-class BaselineViewSet(VisibleViewSet):
+@describe(
+    list="The project's baselines, newest first, with those that were replaced.",
+    destroy="Stops comparing with it. It stays in the list, and its runs can be deleted.",
+)
+class BaselineViewSet(ResourceViewSet):
     model = Baseline
+    parent = Project
     serializer_class = BaselineSerializer
+    input_class = NewBaseline
     filterset_class = BaselineFilterSet
 
     def get_queryset(self):
         rows = super().get_queryset().select_related("created_by", "replaced_by")
-        project = self.kwargs.get("project")
-        rows = rows if project is None else rows.filter(project=project)
         return rows.prefetch_related("runs")
 
-    @extend_schema(operation_id="projects_baselines_list")
-    def list(self, request, project):
-        """The project's baselines, newest first, with those that were replaced."""
-        find(Project, request, pk=project)
-        return super().list(request)
-
-    @extend_schema(
-        request=NewBaseline,
-        responses={201: BaselineSerializer(many=True)},
-        operation_id="projects_baselines_create",
-    )
+    @extend_schema(responses={201: BaselineSerializer(many=True)})
     def create(self, request, project):
         """Makes the runs that count the baseline: one for each test."""
-        row = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, row)
-        data = fields.validated(NewBaseline, request.data)
-        baselines = make_baseline(
-            by=self.actor,
-            project=row,
-            name=data["name"],
-            tests=_tests(request, data),
-            seen=data.get("seen"),
-        )
+        row = self.parent_row()
+        values = self.input(row)
+        tests = _tests(request, values.pop("campaign", None), values.pop("tests", None))
+        baselines = make_baseline(by=self.actor, project=row, tests=tests, **values)
         rows = self.get_queryset().filter(pk__in=[each.pk for each in baselines])
         return Response(self.get_serializer(rows, many=True).data, status.HTTP_201_CREATED)
 
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Stops comparing with it. It stays in the list, and its runs can be deleted."""
-        release_baseline(by=self.actor, baseline=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, baseline):
+        release_baseline(by=self.actor, baseline=baseline)
 
 
-def _tests(request, data) -> list[Test]:
-    if ("campaign" in data) == ("tests" in data):
+def _tests(request, campaign: int | None, tests: list[int] | None) -> list[Test]:
+    if (campaign is None) == (tests is None):
         raise InvalidFields({"campaign": "Name either a campaign or tests."})
-    if "campaign" in data:
-        return list(find(Campaign, request, pk=data["campaign"]).tests.all())
-    return [find(Test, request, pk=pk) for pk in data["tests"]]
+    if tests is None:
+        return list(find(Campaign, request, pk=campaign).tests.all())
+    return [find(Test, request, pk=pk) for pk in tests]
 
 
 class TriageQuery(fields.QuerySerializer):

@@ -10,7 +10,6 @@ from rest_framework.views import APIView
 from campaigns.campaigns.api.tables import SentenceField
 from campaigns.compare.api import ComparedRateSerializer
 from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
-from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
@@ -41,7 +40,7 @@ from campaigns.history.services import delete_mark, set_mark
 from campaigns.items.queries.filters import IdFilter, InstantFilter, ListFilterSet
 from campaigns.models import Project, Target, Test, TimeMark
 from campaigns.rest import fields
-from campaigns.rest.access import VisibleViewSet, actor_of, answers, find
+from campaigns.rest.access import ResourceViewSet, actor_of, answers, describe, find
 from campaigns.rest.parsers import CSV
 
 
@@ -71,43 +70,29 @@ class MarkFilterSet(ListFilterSet):
     until = InstantFilter("at", "lt")
 
 
-class MarkViewSet(VisibleViewSet):
+@describe(list="The project's marks, newest first.", destroy="Takes the mark off the time axis.")
+class MarkViewSet(ResourceViewSet):
     model = TimeMark
+    parent = Project
     serializer_class = MarkSerializer
+    input_class = NewMark
     filterset_class = MarkFilterSet
 
     def get_queryset(self):
-        marks = super().get_queryset().select_related("created_by")
-        project = self.kwargs.get("project")
-        return marks if project is None else marks.filter(project=project).order_by("-at", "-pk")
+        return super().get_queryset().select_related("created_by").order_by("-at", "-pk")
 
-    @extend_schema(operation_id="projects_marks_list")
-    def list(self, request, project):
-        """The project's marks, newest first."""
-        find(Project, request, pk=project)
-        return super().list(request)
-
-    @extend_schema(
-        request=NewMark,
-        responses={200: MarkSerializer, 201: MarkSerializer},
-        operation_id="projects_marks_create",
-    )
+    @extend_schema(responses={200: MarkSerializer, 201: MarkSerializer})
     def create(self, request, project):
         """Marks a deploy or another event. Sent twice, it is one mark: the second answer is 200."""
-        row = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, row)
-        data = fields.validated(NewMark, request.data)
-        if "target" in data:
-            data["target"] = find(Target, request, pk=data["target"])
-        mark, is_new = set_mark(by=self.actor, project=row, **data)
-        code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
-        return self.answer(mark.pk, code)
+        row = self.parent_row()
+        values = self.input(row)
+        if "target" in values:
+            values["target"] = find(Target, request, pk=values["target"])
+        mark, is_new = set_mark(by=self.actor, project=row, **values)
+        return self.answer(mark.pk, status.HTTP_201_CREATED if is_new else status.HTTP_200_OK)
 
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Takes the mark off the time axis."""
-        delete_mark(by=self.actor, mark=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, mark):
+        delete_mark(by=self.actor, mark=mark)
 
 
 class TestHistoryQuery(fields.QuerySerializer):
@@ -261,9 +246,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
         help_text="Passed, below all failed.",
     )
     below_per_s = serializers.FloatField(
-        source="search.report.answer.below",
-        allow_null=True,
-        help_text="The lowest that failed.",
+        source="search.report.answer.below", allow_null=True, help_text="The lowest that failed."
     )
     before = serializers.IntegerField(
         source="before.column.campaign.pk",

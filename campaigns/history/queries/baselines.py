@@ -215,12 +215,19 @@ def entries_of(actor: Actor, *, acknowledged: bool | None = None, **of: Any) -> 
         .order_by("-campaign__started_at", "-plan_version__number")
     )
     before = of_test.filter(campaign__started_at__lte=OuterRef("after_at"))
+    # What the project's references did in the range of the change.
+    of_references = TriageChange.objects.filter(
+        entry__project=OuterRef("entry__project"),
+        entry__target__tags__contains=[REFERENCE_TAG],
+        after_at__lt=OuterRef("until_at"),
+        until_at__gt=OuterRef("after_at"),
+    ).order_by(Abs(Ln("ratio")).desc(), "pk")
     changes = (
         TriageChange.objects.select_related("plan", "endpoint")
         .annotate(
             newest_test=Subquery(of_test.values("pk")[:1]),
             old_test=Subquery(before.values("pk")[:1]),
-            reference_ratio=Subquery(_of_references().values("ratio")[:1]),
+            reference_ratio=Subquery(of_references.values("ratio")[:1]),
         )
         .order_by(Abs(Ln("ratio")).desc(), "pk")
     )
@@ -236,16 +243,6 @@ def entries_of_test(actor: Actor, key: HistoryKey) -> QuerySet[TriageEntry]:
     """Those with a change of this test, the newest first."""
     changes = TriageChange.objects.filter(**key.columns)
     return entries_of(actor, pk__in=changes.values("entry"))
-
-
-def _of_references() -> QuerySet[TriageChange]:
-    """What the project's references did in the range of an outer change, the largest first."""
-    return TriageChange.objects.filter(
-        entry__project=OuterRef("entry__project"),
-        entry__target__tags__contains=[REFERENCE_TAG],
-        after_at__lt=OuterRef("until_at"),
-        until_at__gt=OuterRef("after_at"),
-    ).order_by(Abs(Ln("ratio")).desc(), "pk")
 
 
 def count_entries(actor: Actor, project: Project) -> tuple[int, int]:

@@ -11,10 +11,19 @@ from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
-from campaigns.core.access import actor_of, acts_on, find, rights_in, signed_in_form, signed_in_get
+from campaigns.core.access import (
+    actor_of,
+    acts_on,
+    find,
+    render_page,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_get,
+    whole,
+)
 from campaigns.core.pages import page_of, page_of_list, sorted_by
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file
@@ -89,13 +98,13 @@ def _capacity_row(
 
 def _capacity_sentence(newest: Mapping[str, Any]) -> Sentence:
     """Of a test that has been in searches only."""
-    capacity, found = newest["capacity"], newest["against"]
+    capacity, difference = newest["capacity"], newest["against"]
     if capacity == DASH:
         return sentence("newest_search_empty", objective=newest["objective"])
     unit = "" if capacity == _NOT_STEADY else " requests/s"
     against = ""
-    if found and found.word:
-        against = f": {found.word}, {found.change_words} against the one before"
+    if difference and difference.word:
+        against = f": {difference.word}, {difference.change_words} against the one before"
     return sentence(
         "newest_search",
         capacity=f"{capacity}{unit}",
@@ -156,9 +165,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "others": others_than(metric),
         "ends_note": BOTH_ENDS if any(TO in text for row in rows for text in row["ends"]) else "",
         "rows": with_marks(
-            rows,
-            named.marks,
-            before=newest_first[page.start - 2].at if page.start > 1 else None,
+            rows, named.marks, before=newest_first[page.start - 2].at if page.start > 1 else None
         ),
         "columns": 10 + len(others_than(metric)),
         "runs": runs,
@@ -231,43 +238,15 @@ def mark_list(request: HttpRequest, actor: Actor, project: Project) -> HttpRespo
     if request.method == "POST":
         require(actor, Action.EDIT, project)
     form = MarkForm(request.POST or None, project=project)
-    said = _set(form, actor, project) if request.method == "POST" and form.is_valid() else ""
-    if said:
-        messages.success(request, said)
+    if result := saved_by(form, services.set_mark, by=actor, project=project):
+        _, is_new = result
+        already = "This mark was there already, and stays as it is."
+        messages.success(request, "Marked. Histories show it as a line." if is_new else already)
         return redirect("mark-list", project=project.pk)
     marks = TimeMark.objects.visible_to(actor).filter(project=project).select_related("target")
     newest = sorted_by(marks.select_related("created_by"), F("at"), falls=True)
     page = page_of(newest, PAGE_SIZE, request.GET.get("page", ""))
-    context = {
-        "project": project,
-        "form": form,
-        "page": page,
-        "may": rights_in(project, actor),
-        "query": "",
-    }
-    return render(request, "history/marks.html", context, status=422 if form.errors else 200)
-
-
-def _set(form: MarkForm, actor: Actor, project: Project) -> str:
-    """What to say of it; "" if it has errors, which the form then shows."""
-    try:
-        _, is_new = services.set_mark(
-            # A program that sends the same words again means the same mark; somebody who types them
-            # on another day another one. A button that is pressed twice still leaves one.
-            by=actor,
-            project=project,
-            key=""
-            if form.cleaned_data["at"]
-            else f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}",
-            **form.cleaned_data,
-        )
-    except InvalidFields as invalid:
-        for name, sentence in invalid.errors.items():
-            form.add_error(name if name in form.fields else None, sentence)
-        return ""
-    if not is_new:
-        return "This mark was there already, and stays as it is."
-    return "Marked. Histories show it as a line."
+    return render_page(request, "history/marks.html", project, form=form, page=page, query="")
 
 
 @acts_on(TimeMark.objects.select_related("project"), "mark-list", "project_id")
@@ -284,7 +263,7 @@ def campaign_baseline(request: HttpRequest, by: Actor, campaign: Campaign) -> st
 @acts_on(Test.objects.select_related("campaign__project", "plan_version"), "history-test")
 def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
     """The campaigns of this test that are ticked; `in` are their tests."""
-    ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
+    ticked = map(whole, request.POST.getlist("in"))
     tests = Test.objects.visible_to(by).filter(pk__in=ticked).select_related("plan_version")
     same = [each for each in tests if HistoryKey.of(each) == HistoryKey.of(test)]
     if not same:
@@ -293,14 +272,13 @@ def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
 
 
 def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> str:
-    seen = request.POST.get("seen", "")
     try:
         made = make_baseline(
             by=actor_of(request),
             project=project,
             name=request.POST.get("name", ""),
             tests=tests,
-            seen=int(seen) if seen.isdecimal() and len(seen) < 19 else 0,
+            seen=whole(request.POST.get("seen", "")),
         )
     except InvalidFields as invalid:
         raise Refused(next(iter(invalid.errors.values()))) from None

@@ -183,15 +183,15 @@ def toggled(asked: QueryDict, name: str) -> str:
 
 def groupings(asked: QueryDict) -> list[tuple[str, str, bool]]:
     """(word, query, whether it is chosen) of each way to group; the other filters stay."""
-    found = []
+    choices = []
     for each in Grouping:
         query = asked.copy()
         for name in ("page", "open", "group"):
             query.pop(name, None)
         if each is not Grouping.STATE:
             query["group"] = str(each)
-        found.append((str(each), query.urlencode(), each is Grouping.asked(asked)))
-    return found
+        choices.append((str(each), query.urlencode(), each is Grouping.asked(asked)))
+    return choices
 
 
 _BAND = 0.05
@@ -327,26 +327,26 @@ def _stacked(places: Sequence[float], near: float) -> list[int]:
     """For each place, in order, the level at which a dot covers no other: 0, 1, -1, 2 …"""
     order = sorted(range(-_MOST_STACKED, _MOST_STACKED + 1), key=lambda level: (abs(level), -level))
     last = dict.fromkeys(order, -inf)
-    found = []
+    levels = []
     for x in places:
         level = next((each for each in order if x - last[each] >= near), order[-1])
         last[level] = x
-        found.append(level)
-    return found
+        levels.append(level)
+    return levels
 
 
 def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
     """The address of each test's row: where its page is, and its fold open."""
     base = asked.copy()
     base.pop("page", None)
-    asked_for, found = base.urlencode(), {}
+    asked_for, queries = base.urlencode(), {}
     for line in lines:
         if not isinstance(line, Fold):
-            found[line[1].newest_test] = asked_for
+            queries[line[1].newest_test] = asked_for
             continue
         query = asked_for if line.is_open else toggled(asked, line.name)
-        found |= {named.newest_test: query for _, named in line.tests}
-    return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in found.items()}
+        queries |= {named.newest_test: query for _, named in line.tests}
+    return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in queries.items()}
 
 
 def _label(place: _Place) -> str:

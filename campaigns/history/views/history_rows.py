@@ -34,15 +34,7 @@ from campaigns.domain.presentation.history_words import (
     why_not_counted,
 )
 from campaigns.domain.presentation.tables import Figure, column_cells
-from campaigns.domain.units import (
-    DASH,
-    change_size,
-    count,
-    decimals_for,
-    in_ms,
-    number,
-    percent,
-)
+from campaigns.domain.units import DASH, change_size, count, decimals_for, in_ms, number, percent
 from campaigns.history.models import HistoryKey
 from campaigns.history.queries.history import HistorySeries
 from campaigns.models import Run, TimeMark
@@ -309,12 +301,12 @@ def with_marks(
     if not rows:
         return []
     first = rows[-1]["point"].at
-    shown = [mark for mark in marks if mark.at >= first and (not before or mark.at < before)]
+    due = [mark for mark in marks if mark.at >= first and (not before or mark.at < before)]
     following = dict(pairwise(marks))
     both = [(row["point"].at, row) for row in rows]
     both += [
         (mark.at, {"mark": mark, "next": following[mark].reference if mark in following else ""})
-        for mark in shown
+        for mark in due
     ]
     return [row for _, row in sorted(both, key=lambda pair: pair[0], reverse=True)]
 

@@ -82,15 +82,15 @@ def triage_edit(request: HttpRequest, actor: Actor, entry: TriageEntry) -> HttpR
     try:
         edit_entry(by=actor, entry=entry, acknowledged=acknowledged, **given)
     except (InvalidFields, Refused) as fault:
-        told = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
-        messages.error(request, " ".join(told))
-        kept = {name: (given[name] or "")[:_MOST_TYPED] for name in ("note", "link")}
-        request.session[_TYPED] = {"entry": entry.pk, "acknowledged": acknowledged, **kept}
+        sentences = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
+        messages.error(request, " ".join(sentences))
+        texts = {name: (given[name] or "")[:_MOST_TYPED] for name in ("note", "link")}
+        request.session[_TYPED] = {"entry": entry.pk, "acknowledged": acknowledged, **texts}
     else:
         messages.success(request, "Acknowledged." if acknowledged else "Saved.")
-    shown = entries_of(actor).get(pk=entry.pk)
+    row = entries_of(actor).get(pk=entry.pk)
     # To the top of the page, where the message is: a browser that goes to the block hides it.
-    url = _url(shown, request.POST.get("test", "")).partition("#")[0]
+    url = _url(row, request.POST.get("test", "")).partition("#")[0]
     return redirect(url or reverse("triage-list", args=[entry.project_id]))
 
 

@@ -5,17 +5,7 @@ their versions; of projects and members; the installation in a few lines."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from django.conf import settings
-from django.db.models import (
-    Count,
-    Exists,
-    F,
-    Func,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-)
+from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField
 
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core.database import count_of
@@ -128,10 +118,7 @@ def _campaigns_with(item: Item) -> QuerySet[Campaign]:
 
 
 def _of_results(runs: QuerySet[Run]) -> dict[str, QuerySet]:
-    return {
-        "runs": runs,
-        "measured seconds": ShardSecond.objects.filter(run__in=runs.values("pk")),
-    }
+    return {"runs": runs, "measured seconds": ShardSecond.objects.filter(run__in=runs.values("pk"))}
 
 
 # What is lost with items of a kind, in the words that count it.

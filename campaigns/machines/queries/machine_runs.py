@@ -4,7 +4,7 @@ target's machines, as tables for programs. What the target's machines did in a r
 told it. Checks no permissions: callers pass runs found with visible_to."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
@@ -12,7 +12,7 @@ from operator import add, or_
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Avg, F, FloatField, Q, QuerySet, Sum, Value
+from django.db.models import Aggregate, Avg, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
@@ -48,8 +48,13 @@ from campaigns.domain.presentation.target_cost_tables import (
     perf_table,
     profile_table,
 )
-from campaigns.machines.queries.target_costs import perf_counters, sizes_of, target_costs
-from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
+from campaigns.machines.queries.target_costs import (
+    kept_machines,
+    perf_counters,
+    sizes_of,
+    target_costs,
+)
+from campaigns.models import Campaign, MachineSecond, Run, ToolOutput
 from campaigns.runs.queries.measurements import OK_LATE, machines_of_run, of_summary, whole_seconds
 from campaigns.runs.queries.runs import kept_of
 
@@ -74,12 +79,19 @@ def measured_seconds(campaign: Campaign) -> QuerySet[MachineSecond]:
     """Those of each run up to the end of its measurement: agents tell more, until the run has
     ended."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE)
-    ends = runs.annotate(duration_s=F("summary__duration_s"))
-    alike: dict[int, list[int]] = defaultdict(list)
-    for pk, duration_s in ends.exclude(duration_s=None).values_list("pk", "duration_s"):
-        alike[n_whole_seconds(duration_s)].append(pk)
-    ends = reduce(or_, (Q(run__in=of, second__lt=n) for n, of in alike.items()), Q(pk__in=[]))
-    return MachineSecond.objects.filter(ends, second__gte=0)
+    ends = runs.annotate(duration_s=F("summary__duration_s")).exclude(duration_s=None)
+    return seconds_of_measurements(
+        {pk: n_whole_seconds(end_s) for pk, end_s in ends.values_list("pk", "duration_s")}
+    )
+
+
+def seconds_of_measurements(n_seconds: Mapping[int, int]) -> QuerySet[MachineSecond]:
+    """The first seconds of these runs: most have as many."""
+    runs: dict[int, list[int]] = defaultdict(list)
+    for pk, n in n_seconds.items():
+        runs[n].append(pk)
+    alike = (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items())
+    return MachineSecond.objects.filter(reduce(or_, alike, Q(pk__in=[])))
 
 
 def runs_beside_each_other(campaign: Campaign) -> MachineRuns | None:
@@ -95,16 +107,20 @@ def _summed(
     named = steps.values(
         "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
     )
-    memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
     return named.annotate(
-        took_s=Sum("lasted_s"),
+        **_of_machine(),
         busy=Sum("busy_s"),
         watched=Sum("watched_s"),
         system=Sum(told_figure("system_s")),
-        whole=Sum(reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))),
-        memory=Avg(memory),
         **{name: Sum(told_figure(counted)) for name, counted in _NETWORK.items()},
     )
+
+
+def _of_machine() -> dict[str, Aggregate]:
+    """The time that the seconds took, the CPU time there was in it, and the memory in use."""
+    memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
+    whole = reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))
+    return {"took_s": Sum("lasted_s"), "whole": Sum(whole), "memory": Avg(memory)}
 
 
 def told_figure(name: str) -> Cast:
@@ -186,21 +202,16 @@ def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
     counted = {pk: test.test_id for test in answer.tests for pk in test.counted}
     runs = Run.objects.filter(pk__in=counted, n__gt=0)
     rates = {pk: size.rate_per_s for pk, size in sizes_of(runs).items()}
-    memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
     names = {name for summed in _SUMMED.values() for name in summed}
     rows = measured_seconds(campaign).filter(run__in=rates).order_by("run__position", "source")
     sums = rows.values("run", "source").annotate(
-        took_s=Sum("lasted_s"),
-        whole=Sum(reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))),
-        memory=Avg(memory),
-        **{f"sum_{name}": Sum(told_figure(name)) for name in names},
+        **_of_machine(), **{f"sum_{name}": Sum(told_figure(name)) for name in names}
     )
     stored = [_resources(row, counted[row["run"]], rates[row["run"]]) for row in sums]
-    uses = RunUse.objects.filter(run__in=rates, kept__has_key="machines").order_by("run__position")
     return stored + [
-        _kept_resources(MachineUse.from_json(each), counted[pk], rates[pk])
-        for pk, brief in uses.values_list("run", "kept")
-        for each in brief["machines"]
+        _kept_resources(use, counted[pk], rates[pk])
+        for pk, uses in kept_machines(rates)
+        for use in uses
     ]
 
 

@@ -3,7 +3,7 @@ told it, and what perf counted in its runs. Checks no permissions: callers pass 
 visible_to."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import F, QuerySet
@@ -197,14 +197,19 @@ def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
         if second < n_seconds and is_inner(second, n_seconds):
             moved = moved_bytes(dict(zip(MOVED, amounts[3:], strict=True)))
             sizes[pk].machines[source].add(*amounts[:3], moved)
-    for pk, brief in RunUse.objects.filter(run__in=sizes, kept__has_key="machines").values_list(
-        "run", "kept"
-    ):
-        for use in map(MachineUse.from_json, brief["machines"]):
+    for pk, uses in kept_machines(sizes):
+        for use in uses:
             sizes[pk].machines[use.source] = _Told(
                 use.lasted_s, use.busy_s, use.watched_s, use.moved_bytes
             )
     return {pk: run for pk, run in sizes.items() if run.machines}
+
+
+def kept_machines(runs: Iterable[int]) -> Iterator[tuple[int, list[MachineUse]]]:
+    """What each machine did in those of these runs whose seconds retention removed."""
+    rows = RunUse.objects.filter(run__in=runs, kept__has_key="machines").order_by("run__position")
+    for pk, machines in rows.values_list("run", "kept__machines"):
+        yield pk, list(map(MachineUse.from_json, machines))
 
 
 def _sum(total: float | None, more: float | None) -> float | None:
@@ -279,9 +284,8 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     uses = defaultdict(list)
     for (pk, _), perfs in by_run.items():
         uses[pk].append(perf_use(perfs))
-    stored = RunUse.objects.filter(run__in=sizes, kept__has_key="machines")
-    for pk, machines in stored.values_list("run", "kept__machines"):
-        uses[pk] += [use.perf for use in map(MachineUse.from_json, machines) if use.perf]
+    for pk, machines in kept_machines(sizes):
+        uses[pk] += [use.perf for use in machines if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
 

@@ -10,16 +10,7 @@ from django.db.models.functions import Now
 from campaigns.campaigns.queries.checks import ROW_BYTES
 from campaigns.core import audit
 from campaigns.core.permissions import Actor, require_administrator
-from campaigns.domain.caps import (
-    CAMPAIGNS,
-    DAY_S,
-    LOAD_HOURS,
-    PLANS,
-    PROJECT_CAPS,
-    RATE,
-    STORED_GB,
-    Cap,
-)
+from campaigns.domain.caps import DAY_S, LOAD_HOURS, PROJECT_CAPS, RATE, STORED_GB, Cap
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
@@ -31,16 +22,6 @@ from campaigns.operations.queries import most_requests_per_s, use_of
 
 # Advisory lock class, arbitrary but the same everywhere: starts of a project come one by one.
 _CAPS_LOCK = 0x63617073
-
-
-def require_room_for_plan(project: Project) -> None:
-    """Raise Refused if the project has as many plans as it may have."""
-    _require_room(project, {PLANS: 1})
-
-
-def require_room_for_campaigns(project: Project, n: int = 1) -> None:
-    """Raise Refused if so many more are more campaigns than the project may have."""
-    _require_room(project, {CAMPAIGNS: n})
 
 
 def require_room_for_runs(
@@ -67,16 +48,12 @@ def require_room_for_load(project: Project, estimates: Sequence[TestEstimate]) -
     """Raise Refused if runs that take this are more than the project may measure."""
     load_s = sum(each.duration_s or 0.0 for each in estimates)
     n_bytes = ROW_BYTES * sum(each.rows for each in estimates)
-    _require_room(project, {LOAD_HOURS: min(load_s, DAY_S), STORED_GB: n_bytes})
+    require_room(project, {LOAD_HOURS: min(load_s, DAY_S), STORED_GB: n_bytes})
 
 
-def require_room_for_bytes(project: Project, n_bytes: int) -> None:
-    """Raise Refused if so much is more than the project may store."""
-    _require_room(project, {STORED_GB: n_bytes})
-
-
-def _require_room(project: Project, adding: Mapping[Cap, float]) -> None:
-    """In its caller's transaction: the lock holds until what was added is stored."""
+def require_room(project: Project, adding: Mapping[Cap, float]) -> None:
+    """Raise Refused if so much is more than the project's caps allow. In its caller's transaction:
+    the lock holds until what was added is stored."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CAPS_LOCK, project.pk % 2**31])
     project.refresh_from_db(fields=["caps"])

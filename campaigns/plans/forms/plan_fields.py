@@ -161,14 +161,8 @@ SHOWN_IF = {name: _by_model(name) for name in LOAD_FIELDS} | _CONDITIONS
 
 def is_shown(condition: str, choices: Mapping[str, str]) -> bool:
     """Whether a condition holds for these choices: {"model": "open", "stop": "requests", …}."""
-    return any(
-        all(_holds(each, choices) for each in way.split()) for way in condition.split(" or ")
-    )
-
-
-def _holds(part: str, choices: Mapping[str, str]) -> bool:
-    name, _, values = part.partition("=")
-    return choices[name] in values.split(",")
+    ways = [[part.partition("=") for part in way.split()] for way in condition.split(" or ")]
+    return any(all(choices[name] in values.split(",") for name, _, values in way) for way in ways)
 
 
 def shown_fields(choices: Mapping[str, str]) -> set[str]:

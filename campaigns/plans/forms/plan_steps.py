@@ -152,19 +152,15 @@ class StepBlock:
         return ", ".join(filter(None, parts))
 
     def _body_words(self) -> str:
+        """JSON body of 120 bytes; its kind is what Content-Type says. "" without a body."""
         kind = self.texts["body_kind"] or TEXT
-        if kind == TEXT:
-            return _body_words(self.n_body_bytes, self.texts["headers"])
-        return body_words(kind, self.n_body_bytes, self.texts["kept"])
-
-
-def _body_words(n_bytes: int, headers: str) -> str:
-    """JSON body of 120 bytes; its kind is what Content-Type says. "" without a body."""
-    if not n_bytes:
-        return ""
-    kind = _KIND_OF_BODY.search(headers)
-    named = f"{kind.group(1).upper()} " if kind else ""
-    return f"{named}body of {counted(n_bytes, 'bytes')}"
+        if kind != TEXT:
+            return body_words(kind, self.n_body_bytes, self.texts["kept"])
+        if not self.n_body_bytes:
+            return ""
+        named = _KIND_OF_BODY.search(self.texts["headers"])
+        noun = f"{named.group(1).upper()} body" if named else "body"
+        return f"{noun} of {counted(self.n_body_bytes, 'bytes')}"
 
 
 def step_fields() -> dict[str, forms.Field]:
@@ -345,19 +341,16 @@ class StepsFields(ORDER.form(), RequestFields):
             case ["order", "weights"]:
                 return "order_kind"
             case ["order", "weights", index]:
-                name = f"{self._prefix(index)}weight"
-            case ["steps", index, "method"] if self._typed(f"{self._prefix(index)}other_method"):
-                name = f"{self._prefix(index)}other_method"
+                name = f"{prefix_of(int(index))}weight"
+            case ["steps", index, "method"] if self._typed(f"{prefix_of(int(index))}other_method"):
+                name = f"{prefix_of(int(index))}other_method"
             case ["steps", index, "body_file" | "form" | "multipart", *_]:
-                name = f"{self._prefix(index)}body"
+                name = f"{prefix_of(int(index))}body"
             case ["steps", index, field, *_]:
-                name = f"{self._prefix(index)}{field}"
+                name = f"{prefix_of(int(index))}{field}"
             case _:
                 return path
         return name if name in self.fields else path
-
-    def _prefix(self, index: str) -> str:
-        return prefix_of(int(index))
 
 
 class BlankStep(StepsFields):

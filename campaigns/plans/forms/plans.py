@@ -327,9 +327,6 @@ class PlanForm(
         name, secret = self.cleaned_data["name"], self.new_secret()
         return {"name": name, "spec": self.spec(), "secret": secret}
 
-    def take_refusal(self, sentence: str) -> None:
-        self.add_error(None, sentence)
-
     def spec(self) -> dict[str, Any]:
         """The plan's JSON without fields that the chosen model does not use."""
         data = self.cleaned_data

@@ -198,6 +198,8 @@ def _credentials(by: Actor, endpoint: Endpoint, version: PlanVersion) -> dict[st
 
 def order_of(probe: Probe) -> dict[str, Any]:
     """The order for the injector program; see docs/injector.md."""
+    place = probe.endpoint.target.project_id, probe.endpoint.host
+    allowed, follows = networks_for(*place), probe.request.get("redirects") == Redirects.ALL
     return {
         "protocol": PROTOCOL,
         "probe": True,
@@ -210,15 +212,8 @@ def order_of(probe: Probe) -> dict[str, Any]:
         },
         "connection_mode": "new",
         "timeouts": probe.request.get("timeouts", TIMEOUTS),
-        "policy": _policy(probe),
+        "policy": policy(allowed, networks_elsewhere(*place, allowed) if follows else None),
     }
-
-
-def _policy(probe: Probe) -> dict[str, Any]:
-    place = probe.endpoint.target.project_id, probe.endpoint.host
-    allowed = networks_for(*place)
-    follows = probe.request.get("redirects") == Redirects.ALL
-    return policy(allowed, networks_elsewhere(*place, allowed) if follows else None)
 
 
 def _what_is_tried(probe: Probe) -> dict[str, Any]:
@@ -494,26 +489,21 @@ def decide_held_campaigns() -> int:
         started_at__gt=db_now(-an_hour_s),
         first_requests__result__error__in=CLIENT_KINDS,
     )
-    held = _waiting_campaigns().filter(is_forgotten | is_retried).select_related("created_by")
-    held = held.annotate(is_forgotten=ExpressionWrapper(is_forgotten, BooleanField())).distinct()
+    waiting = _waiting_campaigns().filter(is_forgotten | is_retried).select_related("created_by")
+    waiting = waiting.annotate(
+        is_forgotten=ExpressionWrapper(is_forgotten, BooleanField())
+    ).distinct()
     n_decided = 0
-    for campaign in held:
+    for campaign in waiting:
         if campaign.is_forgotten:
             failure = first_requests_of(campaign).failure
             words = f"Not started. {failure}. Nobody started it within an hour."
             n_decided += stop_by_itself(campaign, words)
-        else:
-            n_decided += _retry(campaign)
+        elif first_requests_of(campaign).are_injectors:
+            # Whoever made it may have lost the right to; then it waits for somebody else.
+            with suppress(BenchsiteError):
+                n_decided += send_again(by=Actor(user=campaign.created_by), campaign=campaign)
     return n_decided
-
-
-def _retry(campaign: Campaign) -> bool:
-    if not first_requests_of(campaign).are_injectors:
-        return False
-    # Whoever made it may have lost the right to; then it waits for somebody else.
-    with suppress(BenchsiteError):
-        return send_again(by=Actor(user=campaign.created_by), campaign=campaign)
-    return False
 
 
 @transaction.atomic

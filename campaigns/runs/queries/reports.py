@@ -256,7 +256,15 @@ def run_facts(run: Run, measurement: Measurement) -> Facts:
         ("Handshakes", handshakes),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
-        ("Pre-start checks", _warnings(ends)),
+        # Resource shortages that the injectors warned of.
+        (
+            "Pre-start checks",
+            [
+                [f"Injector process {n}", text]
+                for n, end in enumerate(ends, 1)
+                for text in end.warnings
+            ],
+        ),
     ]
     return [(title, pairs) for title, pairs in groups if pairs]
 
@@ -355,15 +363,6 @@ def _reply_parts(total: Total) -> list[list[str]]:
 def _mean(size: float) -> str:
     """A whole mean as an exact count."""
     return count(int(size)) if size == int(size) else figure(size)
-
-
-def _warnings(ends: list[InjectorEnd]) -> list[list[str]]:
-    """Resource shortages that the injectors warned of."""
-    return [
-        [f"Injector process {number}", text]
-        for number, end in enumerate(ends, 1)
-        for text in end.warnings
-    ]
 
 
 def _environment(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:

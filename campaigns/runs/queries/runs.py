@@ -152,22 +152,20 @@ def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -
     its machines, the injectors' hosts and what was wrong with the exporters of its target."""
     zero = measured_from(run)
     events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
-    rows = [_happening(event, _seen_of(run, event, shows_machines), zero) for event in events]
+    rows = [_happening(run, event, zero, shows_machines=shows_machines) for event in events]
     rows += _first_errors(points, zero)
     if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
         rows.append(Happening(zero, 0, "the measurement starts"))
     return sorted(filter(None, rows), key=lambda each: each.at, reverse=True)
 
 
-def _seen_of(run: Run, event: RunEvent, shows_machines: bool) -> dict[str, Any]:
-    """What an event has for the reader."""
-    if shows_machines:
-        return event.data
-    reason = without_addresses(event.data.get("reason") or "", run.frozen.endpoint.host)
-    return event.data | {"host": "", "reason": reason}
-
-
-def _happening(event: RunEvent, data: dict[str, Any], zero: datetime | None) -> Happening | None:
+def _happening(
+    run: Run, event: RunEvent, zero: datetime | None, *, shows_machines: bool
+) -> Happening | None:
+    data = event.data
+    if not shows_machines:
+        reason = without_addresses(data.get("reason") or "", run.frozen.endpoint.host)
+        data = data | {"host": "", "reason": reason}
     text = _words_of(event.kind, data)
     if not text:
         return None
@@ -248,7 +246,9 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
     summaries = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
     summaries = summaries.in_bulk([run.pk for run in runs])
     measured = [
-        None if run.trust == Trust.NO_ANSWER else _measured(summaries.get(run.pk), totals)
+        None
+        if run.trust == Trust.NO_ANSWER or (summary := summaries.get(run.pk)) is None
+        else (totals.of(summary), summary.duration_s)
         for run in runs
     ]
     lines = [
@@ -275,10 +275,6 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
         has_exchanges,
         common_nouns(run.frozen.nouns for run in runs),
     )
-
-
-def _measured(summary: RunSummary | None, totals: BriefTotals) -> tuple[Total, float] | None:
-    return summary and (totals.of(summary), summary.duration_s)
 
 
 _MOST_FAILURES = ("failed_reply",)
@@ -340,13 +336,10 @@ def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
         labels = each.run.frozen.plan.full_labels
         label = labels[each.step] if each.step < len(labels) else ""
         by_key.setdefault((label, each.kind, each.status), []).append(each)
-    return {key: _spread(each) for key, each in by_key.items()}
-
-
-def _spread(examples: list[FailureExample]) -> list[FailureExample]:
-    if len(examples) <= MOST_SHOWN:
-        return examples
-    return [examples[0], examples[len(examples) // 2], examples[-1]]
+    return {
+        key: each if len(each) <= MOST_SHOWN else [each[0], each[len(each) // 2], each[-1]]
+        for key, each in by_key.items()
+    }
 
 
 def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:

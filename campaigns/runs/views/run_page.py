@@ -25,11 +25,7 @@ from campaigns.domain.presentation.what_to_do import Place, Remedy
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.live.hub import Cursor, ended_run, points_so_far, report_of
-from campaigns.machines.queries.machine_runs import (
-    MOST_SHOWN,
-    machine_report,
-    outputs_of_run,
-)
+from campaigns.machines.queries.machine_runs import MOST_SHOWN, machine_report, outputs_of_run
 from campaigns.models import FailureExample, Run, Test
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (

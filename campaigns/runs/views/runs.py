@@ -79,13 +79,13 @@ _STATES = {
 def run_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     rows = list_runs(actor).filter(campaign__project=project)
     listed = list_context(request, RunFilterSet, rows, _run_chips(project), nouns="runs", size=RUNS)
-    shown = run_rows(listed["page"].rows)
+    table = run_rows(listed["page"].rows)
     context = {
         **listed,
         "project": project,
-        "rows": shown.rows,
-        "has_exchanges": shown.has_exchanges,
-        "requests": shown.nouns,
+        "rows": table.rows,
+        "has_exchanges": table.has_exchanges,
+        "requests": table.nouns,
         "query": request.GET.urlencode(),
         "most_compared": len(LETTERS),
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},

@@ -21,8 +21,7 @@ from campaigns.campaigns.queries.checks import (
     room_checks,
     room_of,
 )
-from campaigns.campaigns.views.campaign_new import whole
-from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post
+from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post, whole
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import (
@@ -125,8 +124,8 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
 
 def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     """The plan and the arm that the address asks for, else those used last."""
-    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
-    picks = proposal(grid, **asked)
+    numbers = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
+    picks = proposal(grid, **numbers)
     if not picks.plans:
         return {}
     row = next(each for each in grid.plans if str(each.version.pk) in picks.plans)
@@ -226,12 +225,12 @@ def _ladder_values(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
     """The plan, the endpoint or target and the rungs that the address asks for, else those used
     last, and the only target."""
     rungs = [key for key in request.GET.getlist("rungs") if key in form.offered_rungs]
-    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target", "endpoint")}
-    number = asked.pop("endpoint")
+    numbers = {name: whole(request.GET.get(name, "")) for name in ("plan", "target", "endpoint")}
+    number = numbers.pop("endpoint")
     endpoint = next((a.endpoint for a in form.grid.arms if a.endpoint.pk == number), None)
     if endpoint:
-        asked["target"] = endpoint.target_id
-    picks = proposal(form.grid, **asked)
+        numbers["target"] = endpoint.target_id
+    picks = proposal(form.grid, **numbers)
     if endpoint:
         picks = picks._replace(endpoints=[str(endpoint.pk)])
     picks = picks._replace(endpoints=picks.endpoints[:1])

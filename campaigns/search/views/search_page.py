@@ -335,10 +335,10 @@ def _search_rules(report: queries.SearchReport, warm_up_s: float) -> list[tuple[
 
 
 def _end(report: queries.SearchReport) -> str:
-    found, asked = report.answer.capacity, percent(NARROW, decimals=0)
-    if report.ending == Ending.FOUND and found and found.low is not None:
-        return f"interval {percent(found.width)} wide, asked for {asked}"
+    capacity, narrow = report.answer.capacity, percent(NARROW, decimals=0)
+    if report.ending == Ending.FOUND and capacity and capacity.low is not None:
+        return f"interval {percent(capacity.width)} wide, asked for {narrow}"
     latest = report.search.latest_words
     if report.ending is None:
-        return f"interval at most {asked} wide, {MOST_SEARCHES} searches, or {latest}"
+        return f"interval at most {narrow} wide, {MOST_SEARCHES} searches, or {latest}"
     return f"at the latest {latest}"

@@ -1,17 +1,19 @@
 """Liveness and readiness for supervisors and load balancers. `/metrics`: the installation in
 Prometheus's text format, for allowed addresses only. All load of the installation, for its
 administrators: see it, stop it, allow it again; its injector hosts and storage. Of a project, for
-its owners: stop it."""
+its owners: stop it. The audit log: of a project for its owners, of the installation for its
+administrators."""
 
 import logging
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import redis
 from django.conf import settings
 from django.contrib import messages
 from django.db import Error, connection
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.functional import SimpleLazyObject
@@ -28,18 +30,26 @@ from campaigns.core.access import (
     acts_on,
     answers_refusals,
     client_address_of,
+    find,
     for_administrators,
+    rights_in,
+    signed_in_get,
     signed_in_safe,
 )
-from campaigns.core.permissions import Action, Actor, may_anywhere
+from campaigns.core.pages import sorted_by
+from campaigns.core.permissions import Action, Actor, may, may_anywhere
+from campaigns.core.tables import csv_of_rows, text_file
 from campaigns.core.transfer import is_in
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.engine.queries.engine import gauges
 from campaigns.engine.queries.injector_hosts import hosts
 from campaigns.engine.services.endings import stop_any_run
-from campaigns.models import Project, Run
+from campaigns.items.queries.filters import AuditFilterSet
+from campaigns.items.views.lists import Chip, asked_of, filter_rows, list_context, since_chip
+from campaigns.models import AuditEntry, Project, Run
 from campaigns.operations import queries
+from campaigns.operations.models import AuditEvent
 from campaigns.operations.services import load_control as services
 
 logger = logging.getLogger(__name__)
@@ -224,3 +234,61 @@ def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
 def project_stop(request: HttpRequest, by: Actor, project: Project) -> str:
     n_stopped = stop_all_of_project(by=by, project=project)
     return f"{counted(n_stopped, 'campaigns')} of {project.name} told to stop."
+
+
+MOST_EXPORTED = 100_000
+
+
+@signed_in_get
+def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
+    entries = _readable(request, project)
+    deeds = Chip("deed", "Deed", [(str(deed), deed.words) for deed in AuditEvent])
+    chips = [deeds, since_chip()]
+    context = list_context(
+        request, AuditFilterSet, _entries(request, entries), chips, nouns="entries", finds="Search"
+    )
+    may_do = rights_in(entries, actor_of(request)) if entries else {}
+    return render(request, "operations/audit.html", {"project": entries, "may": may_do, **context})
+
+
+@signed_in_get
+def audit_csv(request: HttpRequest, project: int | None = None) -> HttpResponse:
+    row = _readable(request, project)
+    rows = _entries(request, row)
+    entries = filter_rows(actor_of(request), AuditFilterSet, rows, asked_of(request)).qs
+    name = f"audit-of-project-{row.pk}.csv" if row else "audit.csv"
+    return text_file(name, csv_of_audit(entries[:MOST_EXPORTED]))
+
+
+def _readable(request: HttpRequest, project: int | None) -> Project | None:
+    """None of the installation. To others than owners and administrators a log does not exist."""
+    actor = actor_of(request)
+    project_row = find(Project, actor, pk=project) if project else None
+    if not (may(actor, Action.MANAGE, project_row) if project_row else actor.is_administrator):
+        raise Http404
+    return project_row
+
+
+def _entries(request: HttpRequest, project: Project | None) -> QuerySet[AuditEntry]:
+    """Of one project, or of everything that the actor may see, newest first."""
+    entries = AuditEntry.objects.visible_to(actor_of(request))
+    return sorted_by(
+        entries.filter(project=project.pk) if project else entries, F("pk"), falls=True
+    )
+
+
+_COLUMNS = ("id", "at", "project_id", "project", "who", "token", "address", "deed", "what")
+
+
+def csv_of_audit(entries: Iterable[AuditEntry]) -> str:
+    rows = (
+        {
+            "id": entry.pk,
+            "at": entry.at.isoformat(),
+            "project_id": entry.project,
+            "project": entry.project_name,
+            **{name: getattr(entry, name) for name in _COLUMNS[4:]},
+        }
+        for entry in entries
+    )
+    return csv_of_rows(_COLUMNS, rows)
