@@ -299,7 +299,7 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
     slowest = sorted(answer.tests, key=_slowest_first)[: _MOST_TILES - 1]
     more = len(answer.tests) - len(slowest)
     rest = {"title": "And", "note": "", "value": number(more), "unit": "more tests"}
-    lines = ["none slower on average, in the tables below"]
+    lines = ["none slower on average"]
     return [*map(_test_tile, slowest), {**rest, "lines": lines}]
 
 
