@@ -64,6 +64,9 @@ class RungStep:
 
     @property
     def ratio(self) -> float | None:
+        """The one within the interval: rounds may have more passes than the times do."""
+        if self.row.interval:
+            return self.row.interval.ratio
         other, own = self.times_us
         return None if None in self.times_us else own / other
 
