@@ -87,11 +87,8 @@ def comparison_sentence(tests: Sequence[ComparedTest], baseline: str, candidate:
         high = max(each.interval.high for each in tests)
         within = f" from {baseline} in {n_tests} ({ends_words(1.0, low, high)})."
         return [(f"{name} shows ", False), (str(Word.SAME), True), (within, False)]
-    if all(each.word == Word.OPEN for each in tests):
-        words = f" against {baseline} in {n_tests}."
-        return [(f"{name} is ", False), (str(Word.OPEN), True), (words, False)]
     words = f" than {baseline} in {n_tests}: {_counts(tests)}."
-    return [(f"{name} is ", False), ("neither slower nor faster", True), (words, False)]
+    return [(f"{name} is ", False), ("not clearly slower or faster", True), (words, False)]
 
 
 def _capital(name: str) -> str:
