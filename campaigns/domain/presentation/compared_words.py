@@ -272,7 +272,7 @@ _METRICS = {
     "p95": "p95",
     "mean": "average",
     "p50": "median",
-    TYPICAL: "median without the injector's part",
+    TYPICAL: "median",
     "capacity": "capacity",
 }
 
