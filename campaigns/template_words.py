@@ -110,7 +110,7 @@ def percent_words(share: float) -> str:
     return f"{share * 100:g}\u202f%"
 
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|min|h|requests/s)\b|%)")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|min|h)\b|%)")
 _LONG_WORD = re.compile(r"(\w{40})\w+")
 
 
