@@ -229,9 +229,10 @@ def wide_history(project: Project, n_tests: int, n_changed: int) -> Campaign:
 
 
 def _figures(test: Test, version: PlanVersion, level_ms: float) -> TestFigures:
+    factors = {"mean": 0.6, "typical": 0.5, "p50": 0.5, "p95": 1.0, "p99": 1.5}
     values = {
         f"{name}_us": [1000 * level_ms * factor * share for share in SPREAD]
-        for name, factor in (("mean", 0.6), ("p50", 0.5), ("p95", 1.0), ("p99", 1.5))
+        for name, factor in factors.items()
     }
     return TestFigures(
         test=test,

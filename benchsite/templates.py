@@ -109,6 +109,7 @@ def environment(**options: Any) -> Environment:
         "error_words": words_of,
         "floatformat": defaultfilters.floatformat,
         "glyph_of": glyph_of,
+        "headline_text": words.headline_text,
         "in_ms": words.in_ms,
         "intcomma": intcomma,
         "json_script": json_script,

@@ -110,6 +110,15 @@ def percent_words(share: float) -> str:
     return f"{share * 100:g}\u202f%"
 
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|min|h)\b|%)")
+_LONG_WORD = re.compile(r"(\w{40})\w+")
+
+
+def headline_text(text: str) -> str:
+    """Without a break between a number and its unit, and with the beginning of a very long word."""
+    return _LONG_WORD.sub(r"\1…", _BEFORE_UNIT.sub(units.THIN, text))
+
+
 # --- cells ---------------------------------------------------------------------------------------
 def cell_look(cell: Cell | None, css: str) -> tuple[str, str, str]:
     """Its classes, why it is empty or weak, and its text: "–" where there is none."""

@@ -43,3 +43,10 @@ def test_what_a_view_gives_goes_before_what_all_pages_have():
     given = {"user": {"name": "vera"}, "csrf_token": "t"}
     assert drawn("{{ user.name }} {{ csrf_token }}", request, **given) == "vera t"
     assert drawn("{{ querystring(page=none, by='a') }}", request) == "?by=a"
+
+
+def test_a_headline_keeps_numbers_with_their_units_and_ends_long_words():
+    sentence = [("In 3 min 20 s p95 is below 50 ms of ", False), ("x" * 100, True)]
+    shown = drawn("{{ bold_words(sentence) }}", sentence=sentence)
+    assert shown.startswith("In 3\u202fmin 20\u202fs p95 is below 50\u202fms of <b>xxx")
+    assert len(shown) < 100

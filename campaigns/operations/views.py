@@ -242,7 +242,7 @@ MOST_EXPORTED = 100_000
 @signed_in_get
 def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
     entries = _readable(request, project)
-    deeds = Chip("deed", "Deed", [(str(deed), deed.words) for deed in AuditEvent])
+    deeds = Chip("deed", "Action", [(str(deed), deed.words) for deed in AuditEvent])
     chips = [deeds, since_chip()]
     context = list_context(
         request, AuditFilterSet, _entries(request, entries), chips, nouns="entries", finds="Search"

@@ -69,7 +69,7 @@ def test_a_broken_threshold_is_a_line_and_comes_first_everywhere(page, project):
         expect(page.locator("[data-live=facts] .badge")).to_have_text("Complete, threshold broken")
     page.goto(f"/projects/{project.pk}/campaigns/")
     row = page.get_by_role("row", name="Checkout")
-    assert said in row.inner_text()
+    expect(row).to_contain_text(said)
     assert "Failed" in row.inner_text()
 
 

@@ -16,7 +16,7 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.engine.services import dispatch
 from campaigns.models import Endpoint, Exporter
 from tests.engine.scenes import claim, host, machine, others_use, started
-from tests.factories import make_endpoint, make_target
+from tests.factories import make_endpoint, make_run, make_target
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -63,11 +63,13 @@ def test_more_slots_than_all_hosts_offer_are_never_free(project, endpoint):
 
 
 def test_what_is_measured_now_is_waited_for(project, endpoint):
-    """Its slots, the target, and another target on the same machine."""
+    """Its slots, the target once for all its runs, and another target on the same machine."""
     host(slots=2)
     campaign = started(project, endpoint=endpoint)
     assert dispatch.admit_runs() == 1
-    claim(campaign.runs.get())
+    run = campaign.runs.get()
+    claim(run)
+    make_run(run.test, 2, state="running", leader=run)
     assert shapes(project, endpoint, injectors=2)[1:] == ["warn", "info"]
     neighbour = make_endpoint(make_target(project, "search"), port=9090, host=ADDRESS)
     assert shapes(project, neighbour)[1:] == ["good", "info"]

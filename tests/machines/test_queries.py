@@ -48,7 +48,7 @@ def test_the_table_covers_the_measurement_alone(finished):
     limit, table = machine_tables(finished)
     assert text_of(table, "CPU, % of 2 cores") == "20.0"
     assert text_of(table, "CPU seconds per 1,000 requests") == "2.00"
-    assert limit.title == "Bottleneck: the load as planned"
+    assert limit.title == "No bottleneck"
     assert text_of(limit, "target: CPU, %") == "20"
 
 

@@ -214,8 +214,9 @@ def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
         own_addresses(),
     )
     active = Run.objects.filter(state__in=ACTIVE_STATES)
-    for run in active.filter(target__in=targets).select_related("target"):
-        yield Check("info", f"{run.target.name} is being measured; the first run waits for it")
+    names = active.filter(target__in=targets).values_list("target__name", flat=True)
+    for name in names.order_by("target__name").distinct():
+        yield Check("info", f"{name} is being measured; the first run waits for it")
     beside = active.exclude(target__in=targets).filter(machines__overlap=machines)
     busy = {machine for run in beside.only("machines") for machine in run.machines}
     for machine in sorted(busy & set(machines)):

@@ -194,7 +194,7 @@ def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
 
 
 _MOST_COLUMNS = 4  # of a matrix
-_GAP = 22.0  # percent between two labels: a plot is as wide as a column
+_GAP = 34.0  # percent between two labels: a plot may be 72 px wide
 
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:

@@ -297,7 +297,7 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
     slowest = [test for _, test in by_mean[: _MOST_TILES - 1]]
     more = len(answer.tests) - len(slowest)
     rest = {"title": "And", "note": "", "value": number(more), "unit": "more tests"}
-    lines = ["none slower on average, in the tables below"]
+    lines = ["none slower on average"]
     return [*map(_test_tile, slowest), {**rest, "lines": lines}]
 
 

@@ -161,8 +161,8 @@ MESSAGES = {
     # How throughput goes with the value of a sweep.
     "sweep_falls": Message("**{arm} falls from {first}** {at} to {last}."),
     "sweep_stays": Message("**{arm} stays {rates}**, from {low} to {high}."),
-    "sweep_grows": Message("**{arm} grows up to {value}: {rate}**{more}."),
-    "sweep_still_grows": Message("**{arm} still grows {at}: {rate}**{more}."),
+    "sweep_grows": Message("**Throughput of {arm} grows up to {value}: {rate}**{more}."),
+    "sweep_still_grows": Message("**Throughput of {arm} still grows {at}: {rate}**{more}."),
     "sweep_against": Message("{arm} is {word} than {reference} at {n} of {values}{gap}."),
     "no_reference": Message("The reference was not measured at this value."),
     "no_run": Message("No run has ended yet."),

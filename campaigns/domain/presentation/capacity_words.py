@@ -20,7 +20,7 @@ from campaigns.domain.analysis.capacity import (
     Ending,
     TrialResult,
 )
-from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE
+from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE, Who
 from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observed
 from campaigns.domain.analysis.limit import FULL_CPU, FULL_LINK, OTHERS, Busy, Limit, blame
 from campaigns.domain.analysis.messages import MESSAGES, Sentence, joined, say, sentence, so_far
@@ -370,7 +370,8 @@ def limit_table(
         Column("limit", "limit from", "", "From here on it may be the limit."),
         Column("result", "bottleneck?", "", "By the rules of the judgement.", True),
     )
-    return Table("limit", f"Bottleneck: {limit.who}", columns, tuple(rows), "figure", limit.why)
+    title = "No bottleneck" if limit.who == Who.PLAN else f"Bottleneck: {limit.who}"
+    return Table("limit", title, columns, tuple(rows), "figure", limit.why)
 
 
 def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:

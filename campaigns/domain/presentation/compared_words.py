@@ -88,7 +88,7 @@ def comparison_sentence(tests: Sequence[ComparedTest], baseline: str, candidate:
         within = f" from {baseline} in {n_tests} ({ends_words(1.0, low, high)})."
         return [(f"{name} shows ", False), (str(Word.SAME), True), (within, False)]
     words = f" than {baseline} in {n_tests}: {_counts(tests)}."
-    return [(f"{name} is ", False), ("neither slower nor faster", True), (words, False)]
+    return [(f"{name} is ", False), ("not clearly slower or faster", True), (words, False)]
 
 
 def _capital(name: str) -> str:
@@ -272,7 +272,7 @@ _METRICS = {
     "p95": "p95",
     "mean": "average",
     "p50": "median",
-    TYPICAL: "median without the injector's part",
+    TYPICAL: "median",
     "capacity": "capacity",
 }
 

@@ -64,8 +64,13 @@ class RungStep:
 
     @property
     def ratio(self) -> float | None:
+        """Of the times; that of the rounds where busy ones among the times would leave its
+        interval."""
         other, own = self.times_us
-        return None if None in self.times_us else own / other
+        ratio, interval = None if None in self.times_us else own / other, self.row.interval
+        if interval and not (ratio and interval.low <= ratio <= interval.high):
+            return interval.ratio
+        return ratio
 
     @property
     def word(self) -> str:

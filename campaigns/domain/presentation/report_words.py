@@ -4,6 +4,7 @@ always in this order: measurement, target, precision.
 Each is a word and one reason; what the sentence above them already says is not said again.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,9 +105,7 @@ def errors_text(errors: int, attempts: int, noun: str) -> str:
 
 def run_sentence(run: RunStatus) -> Sentence:
     """The first words of a run's page, without a space at their end."""
-    (text, is_bold), *rest = trimmed(_sentence(run))
-    text = f"A{text[1:]}" if text.startswith("about ") else text
-    return [(text, is_bold), *rest]
+    return [(re.sub(r"(^|\. )about ", r"\1About ", text), b) for text, b in trimmed(_sentence(run))]
 
 
 def _sentence(run: RunStatus) -> Sentence:

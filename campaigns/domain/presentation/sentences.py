@@ -196,7 +196,7 @@ def times_sentence(times: Sequence[ArmTime], *, is_final: bool) -> Sentence:
         lead = ", " if is_of_last else f"{begins}{each.plan} takes "
         said += [(lead, False), (each.text, True), (f" ({each.arm})", False)]
     more = len(ordered) - _MOST
-    return [*said, (f". {counted(more, 'more tests')} below." if more > 0 else ".", False)]
+    return [*said, (f"; {counted(more, 'more tests')}." if more > 0 else ".", False)]
 
 
 def plain_text(sentence: Sentence) -> str:

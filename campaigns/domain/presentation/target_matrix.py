@@ -358,8 +358,10 @@ def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
         ahead = [each.row for row in found.values() for each in _steps(row)]
         gap = gap_words(ahead, or_more=any(each.or_more for each in ahead))
         said.append(sentence("order", order=order, plans=at, gap=gap))
-    for code, alike in _unclear(unclear).items():
-        said.append(sentence(code, plans=_plans(alike, len(rows)), such_as=_bounds(alike)))
+    codes = _unclear(unclear)
+    for code, alike in codes.items():
+        such_as = _bounds(alike) if code == "order_open" or len(codes) == 1 else ""
+        said.append(sentence(code, plans=_plans(alike, len(rows)), such_as=such_as))
     unknown = [name for name, row in rows if not row.order]
     if unknown and is_final:
         said.append(sentence("order_unknown", plans=_plans(unknown, len(rows))))

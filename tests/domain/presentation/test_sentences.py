@@ -92,4 +92,4 @@ def test_tests_without_a_verdict_are_told_one_by_one_and_never_as_a_range_over_u
     )
     many = plain_text(times_sentence(times * 2, is_final=True))
     assert many.startswith("list takes")
-    assert many.endswith(" 2 more tests below.")
+    assert many.endswith("; 2 more tests.")

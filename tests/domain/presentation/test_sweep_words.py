@@ -56,19 +56,19 @@ def test_how_throughput_goes_is_one_plain_sentence():
         (
             "injectors",
             [(1, 100), (2, 190), (4, 194)],
-            "nginx grows up to 2 injector processes: 190 requests/s, 1.9 times as much as with "
-            "1 injector process.",
+            "Throughput of nginx grows up to 2 injector processes: 190 requests/s, 1.9 times as "
+            "much as with 1 injector process.",
         ),
         (
             "connections",
             [(2, 100), (8, 390), (16, 200)],
-            "nginx grows up to 8 connections: 390 requests/s, 3.9 times as much as with "
-            "2 connections, and falls to 200 with 16 connections.",
+            "Throughput of nginx grows up to 8 connections: 390 requests/s, 3.9 times as much as "
+            "with 2 connections, and falls to 200 with 16 connections.",
         ),
         (
             "rate_per_s",
             [(100, 100), (600, 598)],
-            "nginx still grows at a rate of 600 requests/s: 598 requests/s.",
+            "Throughput of nginx still grows at a rate of 600 requests/s: 598 requests/s.",
         ),
         (
             "session.think_time.mean_s",
