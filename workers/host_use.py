@@ -14,7 +14,7 @@ from workers.injector.machine import CpuQuota, ProcFiles
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 _MOST_PROGRAMS, _WORTH_NAMING_CORES = 3, 0.05
 _LONGEST_NAME = 40
-ITSELF, DEMO_TARGET = "benchsite itself", "benchsite's demo target"
+ITSELF, DEMO_TARGET = "benchsite's servers", "benchsite's demo target"
 # Their first argument that is no option is a script. Of others it may be anything.
 _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _OTHER_INTERPRETER = re.compile(r"(node|nodejs|ruby|perl|php|bash|dash|sh|zsh)[\d.]*")

@@ -12,7 +12,14 @@ from campaigns.domain.metrics.kept_requests import (
     KeptRequest,
     KeptRequests,
 )
-from campaigns.domain.metrics.outcomes import CLIENT_KINDS, FailureRow, row_words, status_words
+from campaigns.domain.metrics.outcomes import (
+    CLIENT_KINDS,
+    FailureRow,
+    Kind,
+    kind_words,
+    row_words,
+    status_words,
+)
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95
 from campaigns.domain.plan.plan import Plan
@@ -54,7 +61,7 @@ def slowest_table(requests: KeptRequests, plan: Plan) -> Table:
         *([[text_cell(_label_of(plan, row)) for row in slowest]] if has_steps else []),
         column_cells([Figure(row.start_us / 1e6) for row in slowest], decimals=3),
         *(column_cells(column, decimals=decimals) for column in figures),
-        [text_cell(row.kind or str(row.status or "")) for row in slowest],
+        [text_cell(_ending(row)) for row in slowest],
     ]
     keys = [*(["step"] if has_steps else []), "begins", "response"]
     keys += [*(name.removesuffix("_us") for name in parts), "status"]
@@ -109,7 +116,7 @@ def drawn_columns(requests: KeptRequests, plan: Plan) -> dict[str, list[Any]]:
     for row in requests.rows:
         is_warm_up = row.number is None
         name = "warm-up" if is_warm_up else _number(row, requests)
-        response, end = figure(row.response_us / 1000), row.kind or str(row.status or "ok")
+        response, end = figure(row.response_us / 1000), _ending(row) or "ok"
         columns["s"].append(row.start_us / 1e6)
         columns["ms"].append(row.response_us / 1000)
         columns["mark"].append("warm-up" if is_warm_up else _MARKS[not row.kind])
@@ -130,7 +137,15 @@ def _words(row: KeptRequest, plan: Plan, requests: KeptRequests) -> str:
     step = f"step {row.step + 1}" if len(plan.labels) > 1 else ""
     start_s = row.start_us / 1e6
     at = f"at {start_s:,.1f} s" if start_s >= 1 else f"at {figure(start_s)} s"
-    return ", ".join(filter(None, (_number(row, requests), step, at, row.kind)))
+    end = _ending(row) if row.kind else ""
+    return ", ".join(filter(None, (_number(row, requests), step, at, end)))
+
+
+def _ending(row: KeptRequest) -> str:
+    """503, or what failed; "" of a message that was answered."""
+    if row.kind in {"", Kind.STATUS_UNEXPECTED}:
+        return str(row.status or "")
+    return kind_words(row.kind)
 
 
 def _number(row: KeptRequest, requests: KeptRequests) -> str:

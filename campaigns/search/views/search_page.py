@@ -330,15 +330,16 @@ def _search_rules(report: queries.SearchReport, warm_up_s: float) -> list[tuple[
         ("Starts at", f"{rate(search.start_per_s)} requests/s"),
         ("Never above", f"{rate(search.limit_per_s)} requests/s"),
         ("Took", duration(round((ended - campaign.started_at).total_seconds()))),
-        ("Ends", _end(report)),
+        *_end(report),
     ]
 
 
-def _end(report: queries.SearchReport) -> str:
+def _end(report: queries.SearchReport) -> list[tuple[str, str]]:
+    """The first line says how it ended otherwise."""
     capacity, narrow = report.answer.capacity, percent(NARROW, decimals=0)
     if report.ending == Ending.FOUND and capacity and capacity.low is not None:
-        return f"interval {percent(capacity.width)} wide, asked for {narrow}"
+        return [("Ended", f"interval {percent(capacity.width)} wide, asked for {narrow}")]
+    if report.ending is not None:
+        return []
     latest = report.search.latest_words
-    if report.ending is None:
-        return f"interval at most {narrow} wide, {MOST_SEARCHES} searches, or {latest}"
-    return f"at the latest {latest}"
+    return [("Ends", f"interval at most {narrow} wide, {MOST_SEARCHES} searches, or {latest}")]

@@ -104,7 +104,13 @@ def test_the_table_says_which_request_it_was_and_whose():
     assert [row.label for row in table.rows] == ["no. 9 of process 2", "no. 7 of process 1"]
     assert [each.key for each in table.columns] == ["step", "begins", "response", "wait", "status"]
     (_, first), (_, second) = ((row.label, row.cells) for row in table.rows)
-    assert [cell.value for cell in first] == ["GET /index5.html", 12.31, 8.0, None, "reset"]
+    assert [cell.value for cell in first] == [
+        "GET /index5.html",
+        12.31,
+        8.0,
+        None,
+        "connection reset",
+    ]
     assert [cell.value for cell in second][2:] == [2.0, 1.9, "200"]
 
 
