@@ -847,7 +847,7 @@ def read_options(words: Sequence[str] | None = None) -> Options:
         parser.error("A token has 16 characters or more, without spaces.")
     host, _, port = options.listen.rpartition(":")
     host = host.strip("[]")
-    if not port.isdecimal():
+    if not port.isdecimal() or int(port) > 65535:
         parser.error(
             f"{options.listen} has no port. Write 10.0.0.5:9800, or :9800 for any address."
         )

@@ -49,7 +49,7 @@ class StorableJSONParser(BaseParser):
             value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
             _check(value)
         except (ValueError, RecursionError) as error:
-            raise ParseError(f"This JSON cannot be stored: {error}") from error
+            raise ParseError(f"The body is no JSON that can be stored: {error}") from error
         return value
 
 

@@ -16,7 +16,7 @@ from campaigns.core.database import without_connection
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream, unless_known
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.errors import Removed
+from campaigns.domain.errors import InvalidFields, Removed
 from campaigns.domain.metrics.kept_requests import KeptRequest
 from campaigns.domain.metrics.outcomes import cause_words
 from campaigns.domain.other_tools.reports import REPORTS
@@ -44,7 +44,10 @@ _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
 def run_report_text(request, run: Run):
     """The run's figures as the tool would print them."""
     refuse_unknown(request, "style")
-    return tool_report_file(run, request.query_params.get("style", ""))
+    style = request.query_params.get("style", "")
+    if style and style not in REPORTS:
+        raise InvalidFields({"style": f"Choose one of {', '.join(REPORTS)}."})
+    return tool_report_file(run, style)
 
 
 @answers("metrics_list", fields.serializer_of(Metric), many=True)

@@ -76,7 +76,10 @@ class Api:
 
     def get(self, path: str, **query: Any) -> Any:
         suffix = "?" + urllib.parse.urlencode(query) if query else ""
-        return json.loads(self.text("GET", path + suffix))
+        try:
+            return json.loads(self.text("GET", path + suffix))
+        except ValueError:
+            raise Stop("%s does not answer in JSON. Check the address." % self.base) from None
 
     def send(self, method: str, path: str, body: Optional[Json] = None) -> Any:
         return json.loads(self.text(method, path, {} if body is None else body))
@@ -565,7 +568,7 @@ class Site:
         return next((each for each in self.api.rows(path, **query) if each["name"] == name), None)
 
     def endpoint(self, url: str) -> int:
-        """The endpoint of this origin, on a new target where no target has it."""
+        """The endpoint of this origin, on a new target where none but a reference has it."""
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
             raise Stop("%s is no address such as https://shop.example/." % url)
@@ -576,7 +579,7 @@ class Site:
         wanted = {"scheme": parts.scheme, "host": parts.hostname, "port": port}
         project = {"project": self.project["id"]}
         for target in self.api.rows("targets/", archived="false", **project):
-            for each in target["endpoints"]:
+            for each in [] if "reference" in target["tags"] else target["endpoints"]:
                 if each["archived_at"] is None and wanted.items() <= each.items():
                     return each["id"]
         name = "%s://%s:%d" % (parts.scheme, parts.hostname, port)
@@ -880,15 +883,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal may lack a letter
         stream.reconfigure(errors="replace")
     options = parser().parse_args(arguments)
-    env = dict(os.environ)
     try:
-        github = GitHub(env)
+        github = GitHub(os.environ)
         if github.is_of_fork and options.act is not doctor:
             raise Stop(
                 "This pull request comes from a fork, whose code must not get the site's token. "
                 "Measure it after a review, from a branch of this repository."
             )
-        return options.act(options, Site(env, options.project), github)
+        return options.act(options, Site(os.environ, options.project), github)
     except (Stop, OSError) as fault:
         print("benchsite: %s" % fault, file=sys.stderr)
         return getattr(fault, "code", USAGE)

@@ -181,6 +181,7 @@ def test_strangers_are_not_answered_without_a_token(host, has_perf, is_allowed):
         (["--listen", "0.0.0.0:0"], "Set --token-file"),
         (["--listen", "shop.example:9800"], "no address"),
         (["--listen", "127.0.0.1"], "has no port"),
+        (["--listen", "127.0.0.1:75336"], "has no port"),
         (["--cert", "cert.pem"], "go together"),
         (["--token-file", "/nowhere"], "Cannot read"),
         (["--process", "pid:nginx"], "Write a name, :PORT or pid:NUMBER"),

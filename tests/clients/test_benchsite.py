@@ -17,7 +17,7 @@ from campaigns.probes.services.probes import finish_probe, settle_campaign
 from tests.campaigns.test_verdicts import HTTP, ended, measured_test
 from tests.clients.conftest import CLIENT, SITE, client_module
 from tests.clients.github_api import MOST, pull_request
-from tests.factories import make_campaign, make_plan, make_test
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.injector.servers import scripted
 from tests.measured import https_campaign, run_in_blocks
 
@@ -145,11 +145,14 @@ def test_a_held_campaign_ends_with_4_and_its_reason(job, project, github, monkey
 
 def test_two_addresses_are_measured_side_by_side_on_targets_made_once(job, project, monkeypatch):
     monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
+    reference = make_target(project, tags=["reference"])
+    make_endpoint(reference, host="shop.test", port=80)
     asked = ("run", "--url", "http://shop.test/cart", "--against", "http://main.test/cart")
     for _ in range(2):
         assert job(*asked, "--minutes", "0", "--tag", "ci") == 4
-    assert Target.objects.count() == 2
+    assert Target.objects.exclude(pk=reference.pk).count() == 2
     first, second = Campaign.objects.order_by("pk")
+    assert not first.tests.filter(endpoint__target=reference).exists()
     hosts = first.tests.order_by("position").values_list("endpoint__host", flat=True)
     assert [*hosts] == ["main.test", "shop.test"], "the one that is compared with first"
     assert (first.order, first.tags) == ("side_by_side", ["ci"])
@@ -264,6 +267,13 @@ def served(reply: bytes):
             sock.sendall(server.requests and reply)
 
     return scripted(script)
+
+
+def test_an_address_of_another_program_is_named():
+    with served(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") as site:
+        api = client_module.Api(f"http://127.0.0.1:{site.port}", "secret", 0)
+        with pytest.raises(client_module.Stop, match=f"{site.port}/ does not answer in JSON"):
+            api.get("projects/")
 
 
 def test_the_token_follows_no_redirect():

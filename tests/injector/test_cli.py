@@ -164,6 +164,8 @@ def test_it_refuses_with_the_option_that_is_wrong_and_status_2():
         ("http://127.0.0.1:1/ --processes 100000", "--processes"),
         ("http://127.0.0.1:1/ --shares 2,1", "2 numbers for 1"),
         ("http://127.0.0.1:1/ --body @/no/such/file", "/no/such/file"),
+        ("http://127.0.0.1:1/ --csv /dev/null", "/dev/null: the file is empty"),
+        ("http://127.0.0.1:1/ --value id", "--value: 'id' cannot be made"),
         ("http://127.0.0.1:1/ --step GET", "--step"),
         ("http://127.0.0.1:1/ --weights a,b", "--weights"),
         ("http://127.0.0.1:1/ --connect-timeout 9 --timeout 3", "--connect-timeout"),

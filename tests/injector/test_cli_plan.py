@@ -105,7 +105,8 @@ def test_every_fault_of_a_plan_has_its_line(plan_file, capsys):
 def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
     path = tmp_path / "plan.json"
     path.write_text(text)
-    assert "--plan: " in refusal(capsys, ADDRESS, "--plan", str(path))
+    said = refusal(capsys, ADDRESS, "--plan", str(path))
+    assert ("--plan: " if text else f"{path}: the file is empty") in said
 
 
 SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}

@@ -459,6 +459,7 @@ def test_what_cannot_be_compared_is_refused_in_words_of_the_keyboard():
         ("--against http://127.0.0.1:1/ --stages 5:2 --at-most 9", "The stages say when it ends"),
         ("--against http://127.0.0.1:1/ --exactly 0.2", "limit_s must be from 1"),
         ("--against 127.0.0.1", "is not an address"),
+        ("--against http://127.0.0.1:1/ --processes 2", "--processes: The load has 1 connection"),
     ]:
         done = run("http://127.0.0.1:1/", *options.split())
         assert done.returncode == 2

@@ -162,6 +162,8 @@ def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run):
             answer["Content-Disposition"] == f'attachment; filename="run-{run.label}-{style}.txt"'
         )
         assert answer.content.decode() == tool_report(run, style)
+    unknown = api.get(f"{RUNS}{run.pk}/report.txt?style=k6")
+    assert "wsperf" in unknown.json()["error"]["fields"]["style"]
 
 
 @pytest.fixture

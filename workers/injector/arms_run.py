@@ -28,7 +28,7 @@ from campaigns.domain.metrics.outcomes import FailureRow, row_words
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
 from campaigns.domain.plan.turns import pace_of_all
 from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text
-from campaigns.domain.units import DASH, counted, duration, figure
+from campaigns.domain.units import DASH, counted, duration, figure, percent
 from workers.injector.connection import now
 from workers.injector.order import ArmsOrder
 from workers.injector.rounds import Rounds
@@ -162,10 +162,12 @@ class ArmsRun:
         pace = self._pace
         turns = f", turns of {duration(pace['slice_s'])}" if pace else ""
         pause = f" with a pause of {pace['gap_s']:g} s" if pace and pace["gap_s"] else ""
+        ratios = [each.p50 for each in self.comparisons if each.p50]
+        level = min([CONFIDENCE, *(each.confidence for each in ratios)])  # few rounds allow less
         return (
             f"{rounds} in {duration(self._measured_s)}{turns}{pause}. "
-            "Ratios are to the first address, in brackets with 99 % confidence, or 95 % where "
-            "requests beyond a percentile are few."
+            f"Ratios are to the first address, in brackets with {percent(level, decimals=0)} "
+            "confidence, or 95 % where requests beyond a percentile are few."
         )
 
     def _comparison_json(self, found: ArmComparison) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.addresses import parse_networks
+from campaigns.domain.plan.arrivals import share_fault
 from campaigns.domain.plan.load import MAX_INJECTORS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
@@ -110,6 +111,9 @@ def arms_order(
         plan = Plan.from_json(order["plan"])
         if reason := why_not_in_turns(plan):
             raise ValueError(f"--against: {reason}")
+        # A process without a connection would try in vain how long its turns must be.
+        if options.processes > 1 and (fault := share_fault(plan.load, options.processes)):
+            raise ValueError(f"--processes: The load {fault}.")
         if plan.load.stages:
             if options.exactly or options.at_most:
                 raise ValueError("The stages say when it ends; leave out --exactly and --at-most.")

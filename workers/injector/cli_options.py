@@ -32,11 +32,14 @@ def text_of(path: str) -> str:
     """The file's text in UTF-8, to the byte: opened as text, CR LF would become LF. Raises OSError,
     ValueError."""
     try:
-        return Path(path).read_bytes().decode()
+        text = Path(path).read_bytes().decode()
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}: this is no text in UTF-8 (byte {error.start + 1:,} cannot be read)."
         ) from None
+    if not text.strip():
+        raise ValueError(f"{path}: the file is empty.")
+    return text
 
 
 def add_field_options(group: argparse._ActionsContainer, owner: type) -> None:
@@ -286,6 +289,7 @@ _OPTIONS = {
     "session.think_time": "--think-time",
     "auth": "--basic",
     "variables": "--csv",
+    "variables.generators": "--value",
     "exchange.headers": "--header",
     "tls.min_version": "--tls-min",
     "tls.max_version": "--tls-max",

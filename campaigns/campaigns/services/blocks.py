@@ -207,7 +207,7 @@ def add_blocks(
     )
     campaign.refresh_from_db()
     if not added:
-        raise Refused(_why_not_added(campaign))
+        raise Refused(_why_not_added(campaign, after))
     extended = copy(campaign)
     if more_s is not None:
         extended.limit_s, extended.until_settled = more_s, False
@@ -217,7 +217,7 @@ def add_blocks(
     notify_viewers(campaign_id=campaign.pk)
 
 
-def _why_not_added(campaign: Campaign) -> str:
+def _why_not_added(campaign: Campaign, after: int) -> str:
     if campaign.deleted_at:
         return f"{campaign.name} has been deleted."
     if campaign.state == "draft":
@@ -225,8 +225,8 @@ def _why_not_added(campaign: Campaign) -> str:
     if campaign.state == "stopping":
         return "This campaign is being stopped. Add blocks when it is done."
     return (
-        f"Blocks have been added since: this campaign now has {campaign.repeats}. Read its "
-        "answer before you add more."
+        f"This campaign has {counted(campaign.repeats, 'blocks')}, not {after}. Read its answer "
+        "before you add more."
     )
 
 

@@ -37,7 +37,7 @@ MESSAGES = {
         "Add blocks to the side that has fewer.",
     ),
     "too_few_runs": Message(f"Verdicts need {MIN_REPEATS} usable runs of each test."),
-    "no_rounds": Message("An answer takes {needed} rounds. This campaign has {n}."),
+    "no_rounds": Message("An answer takes {needed} rounds; there are {n}."),
     "no_replies": Message("No two rounds had five replies of both {first} and {second}."),
     "errors": Message(
         "{share} of the requests{where} failed, so times are not compared.",
@@ -188,7 +188,7 @@ MESSAGES = {
     ),
     "trend": Message("Response times {rose}: from {since} on the p50 is {size} {higher}."),
     # What a history says of its newest campaign.
-    "history_empty": Message("No campaign of this test has ended yet."),
+    "history_empty": Message("No ended campaign of this test matches the filters."),
     "history_uncounted": Message("**The newest campaign does not count**: {why}."),
     "uncounted_no_answer": Message("its measurements aren't reliable"),
     "uncounted_state": Message("the server was {state}"),

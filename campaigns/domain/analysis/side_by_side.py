@@ -82,7 +82,8 @@ class ArmComparison:
         """How long it takes to settle; None where nothing tells."""
         if self.p50 is None or self.p50.half_width in (0.0, inf):
             return None
-        return elapsed_s * max(0.1, share_left(self.p50.ratio, self.p50.half_width, self.threshold))
+        narrower = share_left(self.p50.ratio, self.p50.half_width, self.threshold)
+        return elapsed_s * max(0.1, narrower, FEWEST_ROUNDS / self.n_rounds - 1)
 
 
 def compare(

@@ -149,7 +149,8 @@ def _read(reader: JsonReader) -> Generator:
     if not VARIABLE_NAME.fullmatch(name):
         reader.fail("name", f"{name!r} is not a name. Write such as {EXAMPLES}.")
     if kind not in list(GeneratorKind):
-        reader.fail("kind", f"{name} = {kind} cannot be made. Write such as {EXAMPLES}.")
+        line = f"{name} = {kind}" if kind else name
+        reader.fail("kind", f"{line!r} cannot be made. Write such as {EXAMPLES}.")
         return Generator(name, GeneratorKind.UUID)
     kind = GeneratorKind(kind)
     reader.refuse_unknown("name", "kind", *_USED[kind])

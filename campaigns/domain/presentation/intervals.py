@@ -8,7 +8,7 @@ from math import ceil, floor, log10
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import BOUNDED, CLEAR, RatioInterval, Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
-from campaigns.domain.plan.turns import LONGEST_LIMIT_S
+from campaigns.domain.plan.turns import FEWEST_ROUNDS, LONGEST_LIMIT_S
 from campaigns.domain.units import (
     MAX_DECIMALS,
     MINUS,
@@ -225,6 +225,8 @@ def limits_of(
             first, second = (slower_words(each.ratio) for each in compared.halves[half])
             sentences.append(say(code, first=first, second=second))
     left_s = None if elapsed_s is None or compared.is_settled else compared.seconds_left(elapsed_s)
+    if left_s is not None and compared.n_rounds < FEWEST_ROUNDS:
+        sentences.append(say("no_rounds", needed=FEWEST_ROUNDS, n=compared.n_rounds))
     if left_s is not None:
         sentences.append(seconds_left_words(left_s))
     return sentences

@@ -248,8 +248,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _run(self, by: Actor, options: dict) -> None:
-        if options["freeze"]:
-            freeze_sample(Campaign.objects.visible_to(by).get(pk=options["freeze"]))
+        if number := options["freeze"]:
+            ended = Campaign.objects.visible_to(by).filter(finished_at__isnull=False, pk=number)
+            if not ended:
+                raise CommandError(f"No campaign {number} has ended. Name one of yours that has.")
+            freeze_sample(ended[0])
             return
         if latest_sample(by) is None:  # who deleted it does not get it again
             load_sample(by)

@@ -36,5 +36,5 @@ class Command(BaseCommand):
         n_stopped = stop_all_load_from_console()
         self.stdout.write(
             f"Load is off. {counted(n_stopped, 'active runs')} told to stop. "
-            "`manage.py stop_load --undo`, or the page Load, allows it again."
+            "`manage.py stop_load --undo`, or the page Load of all projects, allows it."
         )

@@ -285,10 +285,17 @@ def test_a_ratio_that_changed_midway_is_told_and_not_settled():
 
 
 def test_what_is_open_says_how_long_it_would_take():
-    wide = ArmComparison(1, 0, Word.OPEN, RatioInterval(1.0, 0.9, 1 / 0.9, 50, 0.99))
+    p50 = RatioInterval(1.0, 0.9, 1 / 0.9, 50, 0.99)
+    wide = ArmComparison(1, 0, Word.OPEN, p50, n_rounds=50)
     seconds = wide.seconds_left(10)
     assert 30 < seconds < 40, "half the width of 10.5 % must become 5 %: 4.7 times the rounds"
     assert wide.seconds_left(20) == pytest.approx(2 * seconds)
+
+
+def test_a_look_takes_16_rounds_however_far_apart_few_are():
+    found = compare(rounds_of(*[(1000, 2000 + n) for n in range(4)]), 1)
+    assert found.word == Word.OPEN
+    assert found.seconds_left(10) == 30
 
 
 def test_a_stall_widens_the_mean_and_not_the_median():
