@@ -849,7 +849,7 @@ def read_options(words: Sequence[str] | None = None) -> Options:
     host = host.strip("[]")
     if not port.isdecimal() or int(port) > 65535:
         parser.error(
-            f"{options.listen} has no port. Write 10.0.0.5:9800, or :9800 for any address."
+            f"{options.listen} has no port up to 65535. Write 10.0.0.5:9800, or :9800 for all."
         )
     refusal = why_no_listening(host, token, options.perf)
     if refusal:

@@ -245,9 +245,8 @@ def note_changes(*, campaign_id: int) -> int:
         same = same_changes(
             [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
             [
-                Sighting(index, index, index, each.ratio > 1)
+                Sighting(at := bisect_left(places, each.since_at), at, at, each.ratio > 1)
                 for each in stored[key]
-                for index in [bisect_left(places, each.since_at)]
             ],
         )
         for number, change in enumerate(changes):

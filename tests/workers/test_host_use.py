@@ -87,29 +87,26 @@ def test_what_a_program_started_and_has_ended_is_its_own(proc):
     assert named(use.take()) == {"make": 0.8}
 
 
-def test_a_tree_of_programs_that_ends_used_only_what_it_used_since_the_last_reading(proc):
+@pytest.mark.parametrize(
+    ("heir", "parent", "name", "ended"),
+    [
+        (40, 1, "bash", 5500),  # 5400 of them before
+        (1, 0, "init", 5100),  # which adopts what outlived its parent, 5000 of them before
+    ],
+)
+def test_a_tree_of_programs_that_ends_used_only_what_it_used_since_the_last_reading(
+    proc, heir, parent, name, ended
+):
+    proc.process(1, 0, "/sbin/init\0")
     proc.process(40, 1, "/bin/bash\0")
     proc.process(41, 40, "/usr/bin/make\0", ticks=100, ended=300)
     proc.process(42, 41, "/usr/bin/cc\0", ticks=5000)
     use = use_of(proc)
     for pid in (41, 42):
         (proc.folder / f"{pid}/stat").unlink()
-    proc.process(40, 1, "/bin/bash\0", ended=5500)  # 5400 of them before
+    proc.process(heir, parent, f"/bin/{name}\0", ended=ended)
     proc.cpu(user=100, idle=900)
-    assert named(use.take()) == {"bash": 0.2}
-
-
-def test_what_init_adopts_as_it_ends_has_not_used_all_its_life_in_between(proc):
-    proc.process(1, 0, "/sbin/init\0")
-    proc.process(40, 1, "/bin/bash\0")
-    proc.process(41, 40, "/usr/bin/make\0")
-    proc.process(42, 41, "/usr/bin/cc\0", ticks=5000)
-    use = use_of(proc)
-    for pid in (41, 42):
-        (proc.folder / f"{pid}/stat").unlink()
-    proc.process(1, 0, "/sbin/init\0", ended=5100)  # 5000 of them before
-    proc.cpu(user=100, idle=900)
-    assert named(use.take()) == {"init": 0.2}
+    assert named(use.take()) == {name: 0.2}
 
 
 def test_a_program_below_a_twentieth_of_a_core_is_not_named(proc):

@@ -99,7 +99,7 @@ class ArmTurn:
             found["p50_undelayed_us"] = _median(best_us)
             found["mean_undelayed_us"] = _mean(best_us)
             found["own_us"] = _mean(timed[:, _OWN])
-        if parts_us := _part_means(best[_middle_half(best_us)]):
+        if parts_us := _part_means(best, best_us):
             found["parts_us"] = parts_us
         place = (best[:, _DUE] - self.begin_ns) / self.length_ns
         for name, since, until in (("second", 0.25, 0.5), ("last", 0.75, 1.0)):
@@ -124,15 +124,11 @@ def _mean(values: np.ndarray) -> float:
     return round(float(values.sum()) / len(values), 1)
 
 
-def _middle_half(values: np.ndarray) -> np.ndarray:
-    """Places of all but the lowest and the highest quarter: their mean is close to the median,
-    whatever stood still."""
-    n_left_out = len(values) // 4
-    return values.argsort(kind="stable")[n_left_out : len(values) - n_left_out]
-
-
-def _part_means(rows: np.ndarray) -> dict[str, float]:
-    """By part, the mean of all rows: without what the injector added, where that was timed."""
+def _part_means(rows: np.ndarray, times_us: np.ndarray) -> dict[str, float]:
+    """By part, the mean of the middle half by these times, which is close to the median, whatever
+    stood still: without what the injector added, where that was timed."""
+    n_left_out = len(rows) // 4
+    rows = rows[times_us.argsort(kind="stable")[n_left_out : len(rows) - n_left_out]]
     own_us, handshake_us, reply_us, lateness_us, *parts_us = (
         rows[:, _OWN:].sum(axis=0) / len(rows)
     ).tolist()

@@ -462,9 +462,10 @@ def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
         estimates = estimates_of_runs(campaign, campaign.tests.all())
         planned_s |= {test: each.duration_s for test, each in estimates.items()}
     return {
-        (test, is_alone): min(lasts_s, ALONE_S) if is_alone and lasts_s else lasts_s
+        (test, is_alone): min(lasts_s, ALONE_S)
+        if (lasts_s := planned_s[test]) and is_alone
+        else lasts_s
         for test, is_alone in keys
-        for lasts_s in [planned_s[test]]
     }
 
 

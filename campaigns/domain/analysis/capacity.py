@@ -409,8 +409,13 @@ def trial_of(
     is_open = judgement.target.state is None or any(each.is_open for each in verdicts)
     is_open = is_open or any(each.code in UNSENT for each in judgement.measurement.reasons)
     if is_open and not broken:
-        between = [_both_ends(each) for each in verdicts if each.is_open and each.at_least]
-        why = ", ".join(between) or judgement.measurement.text
+        both_ends = [
+            f"{_measured(each)} as measured and {_beside_limit(each.at_least, each)} without the "
+            "injector's part"
+            for each in verdicts
+            if each.is_open and each.at_least
+        ]
+        why = ", ".join(both_ends) or judgement.measurement.text
         return Trial(rate_per_s, TrialResult.UNTRUSTED, why)
     behind = [each.text for each in judgement.target.reasons if each.code in NOT_KEPT_UP]
     reason = broken or (behind[0] if behind else "")
@@ -427,11 +432,6 @@ def without_machine(trial: Trial, host: str) -> Trial:
 def _measured(verdict: Verdict) -> str:
     """p95 758 ms"""
     return f"{verdict.metric} {_beside_limit(verdict.measured, verdict)}"
-
-
-def _both_ends(verdict: Verdict) -> str:
-    least = _beside_limit(verdict.at_least, verdict)
-    return f"{_measured(verdict)} as measured and {least} without the injector's part"
 
 
 def _beside_limit(value: float | None, verdict: Verdict) -> str:
