@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.urls import path, re_path
+from django.urls import path
 
 from campaigns.campaigns.api import campaigns, tables
 from campaigns.compare.api import comparison, comparison_csv
 from campaigns.history.api import baselines, history
 from campaigns.machines import api as machines
 from campaigns.projects import api as projects
-from campaigns.rest.schema import DocsView, NothingHere, SchemaView
+from campaigns.rest.schema import DocsView, SchemaView
 from campaigns.runs import api as runs
 from campaigns.search import api as search
 from campaigns.targets import api as targets
@@ -139,5 +139,4 @@ urlpatterns = [
     _url("metrics/", "metric-list", runs.metric_list),
     _url("schema/", "schema", SchemaView),
     _url("docs/", "docs", DocsView),
-    re_path(r"", NothingHere.as_view(), name="api-nothing-here"),
 ]

@@ -50,6 +50,7 @@ def test_404_of_a_row_and_of_an_address(api):
     error_of(api.get(f"{TARGETS}123456789/"), 404, "not_found")
     error_of(api.get("/api/v1/nothing/"), 404, "not_found")
     error_of(api.post("/api/v1/nothing/"), 404, "not_found")
+    error_of(api.get("/api/targets/"), 404, "not_found")
     error_of(api.get("/api/v1/targets"), 404, "not_found")
     error_of(api.get("/api/v1/"), 404, "not_found")
 

@@ -152,7 +152,7 @@ TABLE = DOC.split("| URL | methods |")[1].split("\n\n")[0]
 _TEXTS = DOC + "".join((DOCS / f"{name}.md").read_text() for name in ("as-code", "schedules"))
 EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", _TEXTS, re.MULTILINE | re.DOTALL))
 NUMBER = re.compile(r"<(?:int|slug):(\w+)>")
-ROUTES = [str(each.pattern) for each in PATTERNS if each.name != "api-nothing-here"]
+ROUTES = [str(each.pattern) for each in PATTERNS]
 
 
 def in_words(route: str) -> str:
