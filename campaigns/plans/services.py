@@ -85,13 +85,13 @@ def create_plan(
     """Raises InvalidPlan for an invalid spec, InvalidFields for an invalid name or secret."""
     require(by, Action.EDIT, project)
     plan = SavedPlan(project=project)
-    checked = _checked(plan, name, spec)
+    value = checked(plan, name, spec)
     with transaction.atomic():
         require_room(project, {PLANS: 1})
-        keep_bodies(project, checked.steps)
+        keep_bodies(project, value.steps)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
-        return plan.versions.create(number=1, spec=checked.to_json(), created_by=by.user)
+        return plan.versions.create(number=1, spec=value.to_json(), created_by=by.user)
 
 
 def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
@@ -129,9 +129,9 @@ def edit_plan(
         hold(plan)
         if plan.archived_at:
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
-        checked = _checked(plan, name, spec, stored=plan.latest.value())
-        keep_bodies(plan.project, checked.steps)
-        clean = checked.to_json()
+        value = checked(plan, name, spec)
+        keep_bodies(plan.project, value.steps)
+        clean = value.to_json()
         wanted = {"name": clean_item_name(plan, name), **clean}
         check_unchanged(opened, stored=content_of(plan), wanted=wanted)
         _save(plan, name)
@@ -142,27 +142,27 @@ def edit_plan(
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
 
 
-def _checked(saved: SavedPlan, name: str, spec: dict[str, Any], stored: Plan | None = None) -> Plan:
-    """The spec's plan, to be stored instead of `stored`. Errors of name and spec are raised
-    together."""
-    try:
-        plan = Plan.from_json(spec)
-        # What a plan of an earlier release has, it may keep.
-        if unkept := {
-            f"thresholds.{index}.limit": f"{rule.rule} is {why}"
-            for index, rule in enumerate(plan.thresholds)
-            if rule not in (stored.thresholds if stored else ())
-            and (why := never_kept(rule.metric, rule.limit))
-        }:
-            raise InvalidPlan(unkept)
-        return plan
-    except InvalidPlan as invalid:
-        errors = invalid.errors
+def checked(saved: SavedPlan, name: str, spec: dict[str, Any]) -> Plan:
+    """The spec's plan, to be stored in this one. Errors of name and spec are raised together."""
+    errors: dict[str, str] = {}
     try:
         clean_item_name(saved, name)
     except InvalidFields as fault:
-        errors = fault.errors | errors
-    raise InvalidPlan(errors)
+        errors = fault.errors
+    try:
+        plan = Plan.from_json(spec)
+        # What a plan of an earlier release has, it may keep.
+        stored = saved.latest.value().thresholds if saved.pk else ()
+        errors |= {
+            f"thresholds.{index}.limit": f"{rule.rule} is {why}"
+            for index, rule in enumerate(plan.thresholds)
+            if rule not in stored and (why := never_kept(rule.metric, rule.limit))
+        }
+    except InvalidPlan as invalid:
+        errors |= invalid.errors
+    if errors:
+        raise InvalidPlan(errors)
+    return plan
 
 
 def _save(plan: SavedPlan, name: str) -> None:

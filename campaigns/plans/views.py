@@ -4,6 +4,7 @@ form, with a drawing of its load."""
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -106,7 +107,8 @@ def plan_new(request: HttpRequest, actor: Actor, project: Project):
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         form.base = preset and preset.spec
-        if version := _saved(form, project, services.create_plan, by=actor, project=project):
+        new = SavedPlan(project=project)
+        if version := _saved(form, new, services.create_plan, by=actor, project=project):
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
@@ -138,7 +140,7 @@ def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
         form = PlanForm(request.POST, request.FILES)
         form.base = spec
         edited = {"service": services.edit_plan, "by": actor, "plan": plan}
-        if version := _saved(form, plan.project, edit.save, **edited):
+        if version := _saved(form, plan, edit.save, **edited):
             words = f"Version {version.number} created. Earlier results keep theirs."
             if version.pk == latest.pk:
                 words = f"No changes to the requests. Version {version.number} is still the latest."
@@ -185,10 +187,12 @@ def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) 
     raise Http404
 
 
-def _saved(form: PlanForm, project: Project, save: Any, /, **given: Any) -> PlanVersion | None:
+def _saved(form: PlanForm, saved: SavedPlan, save: Any, /, **given: Any) -> PlanVersion | None:
+    if not form.is_valid():
+        form.add_other_faults(partial(services.checked, saved))
     version = saved_by(form, save, **given)
     for blob in () if version else form.uploads:
-        keep_body(project, blob)  # so that nobody has to choose it again
+        keep_body(saved.project, blob)  # so that nobody has to choose it again
     return version
 
 

@@ -158,6 +158,12 @@ def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to):
         assert not SavedPlan.objects.exists()
 
 
+def test_faults_of_fields_rules_and_name_are_answered_at_once(answer_to):
+    wrong = {"name": "", "path": "no slash", "requests": "0", "thresholds": "p95 <"}
+    _, answer = answer_to(**wrong)
+    assert set(answer.context["form"].errors) == set(wrong)
+
+
 def test_a_choice_that_is_none_is_refused_in_words(answer_to):
     for name in CHOICES:
         assert set(PlanForm(typed_values(**{name: "nonsense"})).errors) == {name}

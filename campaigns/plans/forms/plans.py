@@ -3,12 +3,14 @@ them; which field is in which is in the registry (`group` of domain.plan.fields)
 credentials in the plan form. The secret is write-only. A flow is a heading over some of the steps,
 typed at the first of them; where several flows are not chosen, headings are ignored."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 
 from campaigns.core.forms import area, number, text_field, text_widget
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.fields import fields_of, groups_of
 from campaigns.domain.plan.flows import Flow, steps_of
 from campaigns.domain.plan.plan import Plan
@@ -322,6 +324,19 @@ class PlanForm(
         if not self.is_exchange:
             self.check_paths()
         return self.cleaned_data
+
+    def add_other_faults(self, check: Callable[[str, dict[str, Any]], Any]) -> None:
+        """Of a form that is not valid: those of the other fields, which `check` raises for name and
+        spec. Invalid fields stand at their defaults."""
+        invalid_names = set(self.errors)
+        initial = {name: each.to_python(each.initial) for name, each in self.fields.items()}
+        self.cleaned_data = initial | self.cleaned_data
+        try:
+            check(self.cleaned_data["name"] or "", self.spec())
+        except InvalidFields as invalid:
+            for path, text in invalid.errors.items():
+                if self._place(path).rpartition(".")[2] not in invalid_names:
+                    self.take_errors({path: text})
 
     def fields_of_service(self) -> dict[str, Any]:
         name, secret = self.cleaned_data["name"], self.new_secret()
