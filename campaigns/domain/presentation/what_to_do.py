@@ -51,8 +51,8 @@ REMEDIES: dict[Kind, str] = {
     Kind.ADDRESS_REFUSED: "Prove on the target's page that the host is yours, where the page "
     "offers that. Otherwise ask the administrator to list its network in "
     "BENCHSITE_ALLOWED_NETWORKS.",
-    Kind.CONNECT_REFUSED: "Is the server running on this port? Check the port, and that the server "
-    "listens on this address, not only on loopback.",
+    Kind.CONNECT_REFUSED: "Is the server running on this port? Check the port, and the address "
+    "that the server listens on.",
     Kind.CONNECT_TIMEOUT: "The server didn't answer. Usually a firewall drops the packets, or the "
     "address is wrong.",
     Kind.CONNECT_UNREACHABLE: "The injector host has no route to this address. Check the "

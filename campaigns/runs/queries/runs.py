@@ -258,7 +258,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             figures_of(*each) if each else None,
             why=f"{no_answer_words([run.judged], 1)}."
             if run.trust == Trust.NO_ANSWER
-            else "No figures: nothing was measured.",
+            else "Nothing was measured." * run.is_done,
             why_weak=run.judged.why_weak if run.judged else "",
         )
         for run, each in zip(runs, measured, strict=True)
