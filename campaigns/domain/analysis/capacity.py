@@ -253,8 +253,8 @@ class CapacitySearch:
         """Learn from the trial that `next_action` asked for. Any other was asked for by an earlier
         rule; that ends the search, because this rule cannot go on with it."""
         if trial.result != TrialResult.UNTRUSTED:
-            tried = self._passed if trial.result == TrialResult.PASSED else self._failed
-            tried.append(trial.rate_per_s)
+            rates = self._passed if trial.result == TrialResult.PASSED else self._failed
+            rates.append(trial.rate_per_s)
         if self.ending or not isclose(trial.rate_per_s, self._rate, rel_tol=_SAME_RATE):
             self.ending = self.ending or Ending.STOPPED
             return
@@ -322,7 +322,11 @@ class CapacitySearch:
             self._begun_at = self._n_trials + 1
             self.ending = self._ending_after_search()
             if not self.ending:
-                self._bracket = self._window(len(self._results) + 1)
+                # Its middle is shifted at random by up to half of what it reaches to either side.
+                limit, search = self._rules.limit_per_s, len(self._results) + 1
+                draw = np.random.default_rng((self._rules.seed, search)).uniform(-0.5, 0.5)
+                centre = self._first * WINDOW**draw
+                self._bracket = _Bracket(centre / WINDOW, min(centre * WINDOW, limit), limit)
                 self._rate = self._bracket.next_rate(RESOLUTION)
         elif self._first and not self._first / _LOST < rate < self._first * _LOST:
             self.ending = Ending.DRIFTED
@@ -342,13 +346,6 @@ class CapacitySearch:
             return Ending.DRIFTED if trend.is_suspected else Ending.FOUND
         is_worth_more = trend.is_suspected or width <= NEARLY_NARROW
         return Ending.FOUND if self._n_trials >= ENOUGH_TRIALS and not is_worth_more else None
-
-    def _window(self, search: int) -> "_Bracket":
-        """Shifted at random by up to half of what it reaches to either side."""
-        draw = np.random.default_rng((self._rules.seed, search)).uniform(-0.5, 0.5)
-        centre = self._first * WINDOW**draw
-        limit = self._rules.limit_per_s
-        return _Bracket(centre / WINDOW, min(centre * WINDOW, limit), limit)
 
 
 @dataclass(slots=True)

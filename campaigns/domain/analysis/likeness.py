@@ -58,7 +58,7 @@ def like_for_like(
 
 def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     """What should be alike in arms whose targets differ; each of them has runs."""
-    hosts = [_joined(host for each in arm for host in each.injector_hosts) for arm in arms]
+    hosts = [_joined_texts(host for each in arm for host in each.injector_hosts) for arm in arms]
     totals = [[each.measurement.total for each in arm] for arm in arms]
     sizes = [_content_bytes(total) for total in totals]
     statuses = [_status_shares(total) for total in totals]
@@ -71,8 +71,12 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
         Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), is_close),
         Likeness(
             "status",
-            tuple(map(_words, statuses)),
-            all(_same_mix(statuses[0], each, within) for each in statuses),
+            tuple(map(_status_words, statuses)),
+            all(
+                abs(statuses[0].get(status, 0.0) - each.get(status, 0.0)) <= within
+                for each in statuses
+                for status in {*statuses[0], *each}
+            ),
         ),
         Likeness("requests a run", tuple(map(count, per_run)), max(per_run) <= 2 * min(per_run)),
     ]
@@ -92,7 +96,7 @@ def _choices(arms: Sequence[Sequence[ArmRun]]):
         ("host", _host),
         ("plan", lambda each: each.frozen.plan_label),
     ):
-        values = [_joined(of_run(each) for each in arm) for arm in arms]
+        values = [_joined_texts(of_run(each) for each in arm) for arm in arms]
         texts = _host_texts(arms, values) if of_run is _host else values
         yield name, texts, values[0] == values[1]
 
@@ -102,13 +106,13 @@ def _host_texts(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Seque
     return hosts if may_see else ["not shown"] * len(hosts)
 
 
-def _joined(values) -> str:
+def _joined_texts(values) -> str:
     return ", ".join(sorted(set(filter(None, values))))
 
 
 def _host(each: ArmRun) -> str:
     """The addresses actually connected to, or the endpoint's host if none is known."""
-    hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
+    hosts = _joined_texts(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
     return hosts or each.frozen.endpoint.host
 
 
@@ -123,9 +127,7 @@ def _content_bytes(totals: Sequence[Total]) -> float:
 
 
 def _status_shares(totals: Sequence[Total]) -> dict[str, float]:
-    statuses: Counter[str] = Counter()
-    for each in totals:
-        statuses.update(each.statuses)
+    statuses = sum((Counter(each.statuses) for each in totals), Counter())
     whole = statuses.total()
     return {status: number / whole for status, number in sorted(statuses.items())}
 
@@ -135,14 +137,7 @@ def _failed_share(totals: Sequence[Total]) -> float:
     return failed / max(1, failed + sum(each.count("ok") for each in totals))
 
 
-def _same_mix(first: dict[str, float], second: dict[str, float], within: float) -> bool:
-    return all(
-        abs(first.get(status, 0.0) - second.get(status, 0.0)) <= within
-        for status in {*first, *second}
-    )
-
-
-def _words(shares: dict[str, float]) -> str:
+def _status_words(shares: dict[str, float]) -> str:
     if len(shares) == 1:
         return f"{next(iter(shares))} only"
     return ", ".join(f"{status} {percent(share)}" for status, share in shares.items()) or "none"

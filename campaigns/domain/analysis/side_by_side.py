@@ -141,6 +141,8 @@ def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
     known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
     return median(known) if known else None
 
+    return median(known) if known else None
+
 
 def typical_parts_us(rounds: Sequence[ArmsRound], arm: int) -> dict[str, float] | None:
     """Of each part the median of what it took of usual requests in a round of the quieter half,
@@ -349,7 +351,17 @@ class ArmSeconds:
         self._arms = [[second for second in arm if second.second >= 0] for arm in arms]
         numbers = {each.second for arm in self._arms for each in arm}
         self._seconds = [
-            [_timings(each for each in arm if each.second == number) for arm in self._arms]
+            [
+                {
+                    name: Timing.together(
+                        each.timings[name]
+                        for each in arm
+                        if each.second == number and name in each.timings
+                    )
+                    for name in ("response", "sampled", "undelayed")
+                }
+                for arm in self._arms
+            ]
             for number in sorted(numbers)
         ]
         doses = [added_us(second) or 0.0 for second in self._seconds]
@@ -387,11 +399,3 @@ class ArmSeconds:
         failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
         is_timed = any(second[arm]["undelayed"].n for second in self._seconds)
         return ArmFigures(response.n, failed, is_timed, bounds)
-
-
-def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:
-    rows = list(seconds)
-    return {
-        name: Timing.together(each.timings[name] for each in rows if name in each.timings)
-        for name in ("response", "sampled", "undelayed")
-    }

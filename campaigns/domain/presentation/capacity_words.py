@@ -21,7 +21,7 @@ from campaigns.domain.analysis.capacity import (
     TrialResult,
 )
 from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE, Who
-from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observed
+from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observation
 from campaigns.domain.analysis.limit import FULL_CPU, FULL_LINK, OTHERS, Busy, Limit, blame
 from campaigns.domain.analysis.messages import MESSAGES, Sentence, joined, say, sentence, so_far
 from campaigns.domain.analysis.thresholds import Verdict
@@ -348,7 +348,7 @@ _INJECTORS = {
 def limit_table(
     limit: Limit,
     judged: Judgement,
-    vitals: Mapping[str, Observed],
+    vitals: Mapping[str, Observation],
     machines: Sequence[MachineUse],
     rates: tuple[float | None, float | None],
     limits: LimitsByCode = LIMITS,
