@@ -162,10 +162,10 @@ def load_lines(result: Measurement) -> list[str]:
         ]
     rate_per_s = mean_rate_per_s(load)
     unit = said_of(nouns, f"{load.arrival_unit}s/s")
-    wanted = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
+    rate_words = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
     return [
         *lines,
-        f"Load: {load.model}, {wanted} planned, {rate_sent} {nouns}/s {verb}, {in_flight}.",
+        f"Load: {load.model}, {rate_words} planned, {rate_sent} {nouns}/s {verb}, {in_flight}.",
     ]
 
 
@@ -187,23 +187,16 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
         state = "passed" if each.passed else failed
         rules.append(f"  {state}  {each.rule}: {measured}{since}")
     lines = ["", *([line] if n_ended else []), *warnings_of(result.ends), *rules]
-    if (judged := head.judged) is None:
+    if (judgement := head.judged) is None:
         return [*lines, "Measurement: not judged until the run has ended"]
-    state = judged.target.state
+    state = judgement.target.state
     # The three answers, each with its reasons below it, then the notes.
     return [
         *lines,
-        f"Measurement: {judged.measurement.state.words}",
-        *(f"  {each.text}" for each in judged.measurement.reasons),
+        f"Measurement: {judgement.measurement.state.words}",
+        *(f"  {each.text}" for each in judgement.measurement.reasons),
         f"Target: {'not known' if state is None else state}",
-        *(f"  {each.text}" for each in judged.target.reasons),
-        f"Precision: {judged.precision.text}",
-        *(f"Note: {each.text}" for each in judged.notes),
+        *(f"  {each.text}" for each in judgement.target.reasons),
+        f"Precision: {judgement.precision.text}",
+        *(f"Note: {each.text}" for each in judgement.notes),
     ]
-
-
-def merged(*timings: Timing) -> Timing:
-    whole = Timing()
-    for each in timings:
-        whole = whole.merged(each)
-    return whole
