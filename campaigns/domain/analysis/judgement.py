@@ -352,7 +352,7 @@ def _said_of(nouns: str, reasons: tuple[JudgementReason, ...]) -> tuple[Judgemen
 def judge(
     observations: Mapping[str, Observation], response: Timing, limits: LimitsByCode = LIMITS
 ) -> Judgement:
-    """The answers for observations values by code, without criteria that could not be observations.
+    """The answers for observed values by code, without criteria that could not be observed.
 
     `response`: the run's response times.
     """

@@ -30,7 +30,7 @@ from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.units import clock, count, counted, duration, percent_at_most, said_of
 
-# Vitals by criterion: those judgement by the run's mean, and those judgement by the worst second.
+# Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
 _MEANS = {"cpu": "cpu_share", "throttled": "throttled_share", "steal": "steal_share"}
 _WORST = {
     "stall": "hub_lag_max_us",

@@ -154,7 +154,7 @@ class PerfUse:
 
 def perf_use(readings: Sequence[Mapping[str, Any]]) -> PerfUse | None:
     """Of seconds as `PerfReading.since` tells them; None without one. An event has its rate over
-    the seconds in which it was seconds."""
+    the seconds in which it was counted."""
     if not readings:
         return None
     of = readings[-1]["of"]

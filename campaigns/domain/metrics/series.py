@@ -470,7 +470,7 @@ def _read(payload: bytes) -> tuple[list[Any], list[_Buckets]]:
     if not payload or payload[0] not in (_FORMAT, _WITH_DETAILS):
         formats = f"{_FORMAT} and {_WITH_DETAILS}"
         raise ValueError(
-            f"A payload second of format {payload[:1]!r}; this release reads {formats}."
+            f"A packed second of format {payload[:1]!r}; this release reads {formats}."
         )
     text, _, rest = zlib.decompressobj(_RAW, WORDS).decompress(payload[1:]).partition(b"\n")
     head = json.loads(text)

@@ -56,10 +56,10 @@ class Preset:
 _OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version", "session"}
 
 
-def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
+def _spec(steps: list[dict[str, Any]], connection_mode: str, **fields: Any) -> dict[str, Any]:
     """The stored form. Names that are not plan fields are fields of its load."""
-    own = {name: given.pop(name) for name in _OWN_FIELDS & given.keys()}
-    spec = {"steps": steps, "load": given, "connection_mode": connection_mode, **own}
+    own = {name: fields.pop(name) for name in _OWN_FIELDS & fields.keys()}
+    spec = {"steps": steps, "load": fields, "connection_mode": connection_mode, **own}
     return Plan.from_json(spec).to_json()
 
 
@@ -341,12 +341,12 @@ def file_sets(*, local: bool) -> dict[str, dict[str, Any]]:
 
 def lasting_file_sets(*, local: bool) -> dict[str, dict[str, Any]]:
     """The same requests for as long as they took in the study, however fast the server is."""
-    lasting = {}
+    specs = {}
     for name, spec in file_sets(local=local).items():
         load = {"model": Model.SEQUENTIAL, "duration_s": _LASTED_S[name[-1]]}
         plan = Plan.from_json({**spec, "load": load})
-        lasting[f"{name} for {load['duration_s']} s"] = plan.to_json()
-    return lasting
+        specs[f"{name} for {load['duration_s']} s"] = plan.to_json()
+    return specs
 
 
 # What an open load keeps for its trials; the rest of the load is the trial's own.

@@ -296,10 +296,10 @@ IN_TURNS = StepOrder()
 
 def draw(seed: int, number: int) -> int:
     """The `number`-th of the evenly spread 64-bit numbers of a seed (SplitMix64)."""
-    mixed = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & _64_BITS
-    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
-    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _64_BITS
-    return mixed ^ mixed >> 31
+    bits = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & _64_BITS
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & _64_BITS
+    return bits ^ bits >> 31
 
 
 def read_order(reader: JsonReader, n_steps: int) -> StepOrder:
