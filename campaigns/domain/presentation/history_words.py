@@ -106,7 +106,7 @@ def _level(history: TestHistory, level: str) -> Sentence:
 def change_sentence(history: TestHistory, change: Change) -> Sentence:
     """Slower by 12 % [9, 15] since 14 Nov 2026: 29.1 instead of 26.0 ms. Without the full stop."""
     word, causes = direction_of(change), history.causes(change)
-    moved = history.moved_beside(change)
+    beside = history.moved_beside(change)
     return sentence(
         "history_moved" if causes else "history_changed",
         direction=word if causes else word.capitalize(),
@@ -114,7 +114,7 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
         since=day(history.points[change.index].at),
         cause=cause_words(causes) if causes else "",
         levels=f"{figure(change.after / 1000)} instead of {ms(change.before)}",
-        environment=environment_words(moved.ratio if moved else None),
+        environment=environment_words(beside.ratio if beside else None),
     )
 
 
@@ -210,7 +210,7 @@ def overview_sentence(
         return sentence("overview_reference" if has_references else "overview_empty")
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
-    changed = [
+    changes = [
         f"{counted(n, 'outliers') if standing is HistoryStatus.OUTLIER else f'{n} {standing}'}"
         f"{more.get(standing, '')}"
         for standing in (
@@ -221,10 +221,10 @@ def overview_sentence(
         )
         if (n := counts.get(standing))
     ]
-    if changed:
+    if changes:
         others = ", ".join(_counted_among(counts, HistoryStatus.UNCHANGED, *_UNJUDGED))
         others = f"; {others}" if others else ""
-        return sentence("overview_changed", changed=", ".join(changed), tests=tests, others=others)
+        return sentence("overview_changed", changed=", ".join(changes), tests=tests, others=others)
     if n := counts.get(HistoryStatus.UNCHANGED, 0):
         alike = f"any of {counted(n, 'tests')}" if n > 1 else "1 test"
         others = "".join(f"; {each}" for each in _counted_among(counts, *_UNJUDGED))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import mean_interval
 from campaigns.domain.metrics.machine import (
     BUSY,
     MachinePoint,
@@ -159,10 +159,6 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 2)
 
 
-def _state(name: str):
-    return lambda point: _percent(point.share(_STATES[name]))
-
-
 def _mb_per_s(name: str):
     def value(point: MachinePoint) -> float | None:
         per_s = point.per_s(name)
@@ -210,7 +206,10 @@ _POINT_COLUMNS = {
     "second": lambda point: point.second,
     "cores": _n_cores,
     "busy": lambda point: _percent(point.share(*BUSY)),
-    **{name: _state(name) for name in _STATES},
+    **{
+        name: lambda point, state=state: _percent(point.share(state))
+        for name, state in _STATES.items()
+    },
     "memory": lambda point: _percent(point.memory_share),
     "received": _mb_per_s("received_bytes"),
     "sent": _mb_per_s("sent_bytes"),
@@ -259,13 +258,14 @@ def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table
     """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
     by the mean of its seconds."""
     by_run = {run.run: run for run in runs.runs}
-    rows = [
-        (f"{label}: {column.title}, {column.unit}", mean)
-        for label, test in zip(labels_of(tests), tests, strict=True)
-        for column in _RUN_COLUMNS
-        if runs.tells(column.key)
-        and (mean := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
-    ]
+    rows = []
+    for label, test in zip(labels_of(tests), tests, strict=True):
+        runs_of_test = [by_run[pk] for pk in test.counted if pk in by_run]
+        for column in _RUN_COLUMNS:
+            values = [run.mean(column.key) for run in runs_of_test]
+            values = [value for value in values if value is not None]
+            if values and runs.tells(column.key):
+                rows.append((f"{label}: {column.title}, {column.unit}", mean_interval(values)))
     return Table(
         "machine-means",
         "Means over runs",
@@ -277,11 +277,6 @@ def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table
         tuple(Row(label, mean_cells(mean)) for label, mean in rows),
         label_title="test",
     )
-
-
-def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
-    values = [value for run in runs if (value := run.mean(column.key)) is not None]
-    return mean_interval(values) if values else None
 
 
 def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:
@@ -312,8 +307,8 @@ class RunResources:
     rate_per_s: float  # ok requests
 
     def share_percent(self, name: str) -> float | None:
-        used = self.per_s.get(name)
-        return None if used is None or not self.cores else 100 * used / self.cores
+        seconds = self.per_s.get(name)
+        return None if seconds is None or not self.cores else 100 * seconds / self.cores
 
     def per_1000(self, name: str) -> float | None:
         amount = self.per_s.get(name)
@@ -386,13 +381,15 @@ def _table(
 ) -> Table:
     # A figure that is 0 in every run is left out: loads past the loopback leave it so.
     read_columns = [
-        (column, read)
-        for column, read in columns
-        if any(read(run) for runs in rows.values() for run in runs)
+        (column, value_of)
+        for column, value_of in columns
+        if any(value_of(run) for runs in rows.values() for run in runs)
     ]
     cells = [
-        column_cells([Figure(_mean_of_runs(runs, read), _NOBODY_TOLD) for runs in rows.values()])
-        for _, read in read_columns
+        column_cells(
+            [Figure(_mean_of_runs(runs, value_of), _NOBODY_TOLD) for runs in rows.values()]
+        )
+        for _, value_of in read_columns
     ]
     counts = [count_cell(len(runs)) for runs in rows.values()]
     labels = _server_labels(rows, tests)
@@ -409,8 +406,8 @@ def _table(
     )
 
 
-def _mean_of_runs(runs: Sequence[RunResources], read: _Read) -> float | None:
-    values = [value for run in runs if (value := read(run)) is not None]
+def _mean_of_runs(runs: Sequence[RunResources], value_of: _Read) -> float | None:
+    values = [value for run in runs if (value := value_of(run)) is not None]
     return fmean(values) if values else None
 
 

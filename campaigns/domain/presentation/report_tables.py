@@ -172,11 +172,12 @@ def _phase_label(index: int, phase: Phase) -> str:
 
 def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
     n, duration_s, parts = phase.n, phase.duration_s, phase.whole
-    timed = sum(part.n for part in parts)
+    n = phase.n
+    n_timed = sum(part.n for part in parts)
     times_us = {
-        "mean": sum(part.sum_us for part in parts) / timed if timed else None,
-        "min": min((part.min_us for part in parts), default=0) if timed else None,
-        "max": max((part.max_us for part in parts), default=0) if timed else None,
+        "mean": sum(part.sum_us for part in parts) / n_timed if n_timed else None,
+        "min": min((part.min_us for part in parts), default=0) if n_timed else None,
+        "max": max((part.max_us for part in parts), default=0) if n_timed else None,
     }
     return {
         "duration": Figure(duration_s),
@@ -196,12 +197,14 @@ def hop_words(nth: int) -> str:
 
 def redirects_words(total: Total) -> str:
     """How many there were, of all ok requests; "" for none."""
-    followed = sum(total.timing(name).n for name in HOPS[1:])
-    if not followed:
+    n_redirects = sum(total.timing(name).n for name in HOPS[1:])
+    if not n_redirects:
         return ""
     n_ok = total.timing("response").n
-    redirected = total.timing(HOPS[0]).n
-    return f"{followed / n_ok:.2f} redirects on average; {redirected:,} of {n_ok:,} ok had any."
+    n_redirected = total.timing(HOPS[0]).n
+    return (
+        f"{n_redirects / n_ok:.2f} redirects on average; {n_redirected:,} of {n_ok:,} ok had any."
+    )
 
 
 def redirects_table(total: Total) -> Table:
@@ -238,12 +241,14 @@ _MOST_LENGTHS = 20
 
 def session_tables(run: Measurement) -> tuple[Table, ...]:
     """Durations and lengths; none where no session arrived."""
-    seen = session_figures(run.total, run.duration_s)
-    if seen is None:
+    sessions = session_figures(run.total, run.duration_s)
+    if sessions is None:
         return ()
-    frequent = sorted(seen.lengths, key=lambda length: -seen.lengths[length])[:_MOST_LENGTHS]
-    rows = [(length_name(length), seen.lengths[length]) for length in sorted(frequent)]
-    n_all = sum(seen.lengths.values())
+    frequent = sorted(sessions.lengths, key=lambda length: -sessions.lengths[length])[
+        :_MOST_LENGTHS
+    ]
+    rows = [(length_name(length), sessions.lengths[length]) for length in sorted(frequent)]
+    n_all = sum(sessions.lengths.values())
     if n_others := n_all - sum(count for _, count in rows):
         rows.append(("other lengths", n_others))
     shares = column_cells([Figure(100 * count / n_all) for _, count in rows], decimals=2)
@@ -258,11 +263,11 @@ def session_tables(run: Measurement) -> tuple[Table, ...]:
         label_title="ok requests",
         note="For sessions that ended, ok or failed: how many of their requests were ok.",
     )
-    tables = _durations(run, seen), lengths
+    tables = _durations(run, sessions), lengths
     return tuple(table for table in tables if table.rows)
 
 
-def _durations(run: Measurement, seen: SessionFigures) -> Table:
+def _durations(run: Measurement, sessions: SessionFigures) -> Table:
     """Of all sessions, then of each flow's."""
     flows = run.plan.flows
     totals = [
@@ -272,8 +277,9 @@ def _durations(run: Measurement, seen: SessionFigures) -> Table:
     parts = [
         (title, total, part) for title, total in totals for part in SESSIONS if total.timing(part).n
     ]
-    timed = [(total, part, run.duration_s) for _, total, part in parts]
-    columns = timed_columns(timed, _SESSION_PERCENTILES)
+    columns = timed_columns(
+        [(total, part, run.duration_s) for _, total, part in parts], _SESSION_PERCENTILES
+    )
     keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
     return Table(
         "sessions",
@@ -284,23 +290,25 @@ def _durations(run: Measurement, seen: SessionFigures) -> Table:
             for (flow, _, part), cells in zip(parts, zip(*columns, strict=True), strict=True)
         ),
         label_title="session",
-        note=_sessions_text(seen),
+        note=_sessions_text(sessions),
     )
 
 
-def _sessions_text(seen: SessionFigures) -> str:
-    said = [f"{seen.started:,} due, {seen.ok:,} ok, {seen.failed:,} failed"]
-    if seen.dropped:
-        said.append(f"{seen.dropped:,} dropped before they started")
-    if seen.open_at_end:
-        said.append(f"{seen.open_at_end:,} not finished")
-    if seen.connections_each is not None:
-        said.append(f"{seen.connections_each:.2f} connections each")
-    if seen.calls_retried:
-        said.append(f"{counted(seen.calls_retried, 'requests')} retried after a failure")
-    if seen.calls_skipped:
-        said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
-    return "; ".join(said) + "."
+def _sessions_text(sessions: SessionFigures) -> str:
+    texts = [f"{sessions.started:,} due, {sessions.ok:,} ok, {sessions.failed:,} failed"]
+    if sessions.dropped:
+        texts.append(f"{sessions.dropped:,} dropped before they started")
+    if sessions.open_at_end:
+        texts.append(f"{sessions.open_at_end:,} not finished")
+    if sessions.connections_each is not None:
+        texts.append(f"{sessions.connections_each:.2f} connections each")
+    if sessions.calls_retried:
+        texts.append(f"{counted(sessions.calls_retried, 'requests')} retried after a failure")
+    if sessions.calls_skipped:
+        texts.append(
+            f"{counted(sessions.calls_skipped, 'requests')} not sent after a failure or a drop"
+        )
+    return "; ".join(texts) + "."
 
 
 _KINDS = (("full", False), ("resumed", True))
@@ -314,7 +322,7 @@ def tls_facts(endpoint: Origin, ends: Sequence[InjectorEnd]) -> list[list[str]]:
     return [
         ["Certificate verified", "yes" if endpoint.verify_tls else "no"],
         *(["Chosen", words] for words in endpoint.tls.words()),
-        *([name, count(number)] for name, number in sorted(_agreed(handshakes).items())),
+        *([name, count(number)] for name, number in sorted(_agreements(handshakes).items())),
         *(["Certificate", words] for words in certificates_of(ends)),
         *_bytes(handshakes),
         ["Early data", "never sent"],
@@ -337,11 +345,11 @@ def certificates_of(ends: Iterable[InjectorEnd]) -> list[str]:
 def handshake_lines(ends: Iterable[InjectorEnd]) -> list[str]:
     """For a terminal: what was agreed on how often, then the bytes of a handshake."""
     handshakes = [each for end in ends for each in end.tls]
-    agreed = [f"TLS: {name}: {count(n)}" for name, n in sorted(_agreed(handshakes).items())]
-    return [*agreed, *(f"{name}: {words}" for name, words in _bytes(handshakes))]
+    lines = [f"TLS: {name}: {count(n)}" for name, n in sorted(_agreements(handshakes).items())]
+    return [*lines, *(f"{name}: {words}" for name, words in _bytes(handshakes))]
 
 
-def _agreed(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
+def _agreements(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for each in handshakes:
         kind = "resumed" if each.resumed else "full"
@@ -351,10 +359,10 @@ def _agreed(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
 
 def _bytes(handshakes: Sequence[TlsHandshakes]) -> Iterator[list[str]]:
     for kind, is_resumed in _KINDS:
-        found = [each for each in handshakes if each.resumed == is_resumed]
-        if not found or any(each.bytes_received is None for each in found):
+        rows = [each for each in handshakes if each.resumed == is_resumed]
+        if not rows or any(each.bytes_received is None for each in rows):
             continue
-        n = sum(each.count for each in found)
-        sent = figure(sum(each.bytes_sent for each in found) / n)
-        received = figure(sum(each.bytes_received for each in found) / n)
+        n = sum(each.count for each in rows)
+        sent = figure(sum(each.bytes_sent for each in rows) / n)
+        received = figure(sum(each.bytes_received for each in rows) / n)
         yield [f"Bytes of a {kind} handshake, mean", f"{sent} B sent, {received} B received"]

@@ -61,9 +61,9 @@ def ends_cell(verdict: Verdict) -> Cell:
 
 def _worst_of(verdicts: Sequence[Verdict]) -> Verdict | None:
     """Of one rule in several runs that with the worst figure; None if it had none in any."""
-    measured = [each for each in verdicts if each.measured is not None]
     worst = min if verdicts[0].metric in RATES else max
-    return worst(measured, key=lambda each: each.measured, default=None)
+    with_figure = (each for each in verdicts if each.measured is not None)
+    return worst(with_figure, key=lambda each: each.measured, default=None)
 
 
 def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
@@ -110,11 +110,11 @@ def _why_open(verdict: Verdict) -> str:
     is_long = verdict.at_least is not None and verdict.at_least >= verdict.limit
     if verdict.measured is None or verdict.passed or is_long:
         return "The measurement cannot tell whether the rule is kept."
-    measured = f"{measured_cell(verdict.measured, verdict).text} as measured"
+    text = f"{measured_cell(verdict.measured, verdict).text} as measured"
     if verdict.at_least is None:
-        return f"{measured} on a busy machine, whose delay it may be."
+        return f"{text} on a busy machine, whose delay it may be."
     least = measured_cell(verdict.at_least, verdict).text
-    return f"{measured}, {least} without the injector's part."
+    return f"{text}, {least} without the injector's part."
 
 
 def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
@@ -142,7 +142,7 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
-    figures = _measured(verdict), limit_cell(verdict)
+    figures = _figure_cell(verdict), limit_cell(verdict)
     if verdict.is_open:
         return (*figures, _result([verdict]), empty(_why_open(verdict)))
     return (
@@ -154,7 +154,7 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     )
 
 
-def _measured(verdict: Verdict) -> Cell:
+def _figure_cell(verdict: Verdict) -> Cell:
     if verdict.measured is not None:
         return ends_cell(verdict)
     if verdict.lacks_agent:
@@ -179,9 +179,14 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
     for label, runs in tests:
         for verdicts in zip(*runs, strict=False):
             first, n_kept = verdicts[0], sum(each.passed and not each.is_open for each in verdicts)
+            # Where nothing succeeded in some run, that is the worst.
+            lacking = (
+                each for each in verdicts if each.measured is None and not each.is_of_machine
+            )
+            worst = next(lacking, None) or _worst_of(verdicts) or first
             cells = (
                 text_cell(f"{n_kept} of {counted(len(verdicts), 'runs')}"),
-                _worst(verdicts),
+                _figure_cell(worst),
                 limit_cell(first),
                 _result(verdicts),
             )
@@ -189,12 +194,6 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
     columns = tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result"))
     note = "A test keeps a rule if all its finished runs do whose measurements can be used."
     return Table("thresholds", "Thresholds", columns, tuple(rows), "test and rule", note)
-
-
-def _worst(verdicts: Sequence[Verdict]) -> Cell:
-    """Where nothing succeeded in some run, that is the worst."""
-    lacking = (each for each in verdicts if each.measured is None and not each.is_of_machine)
-    return _measured(next(lacking, None) or _worst_of(verdicts) or verdicts[0])
 
 
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
