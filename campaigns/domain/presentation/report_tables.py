@@ -172,7 +172,6 @@ def _phase_label(index: int, phase: Phase) -> str:
 
 def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
     n, duration_s, parts = phase.n, phase.duration_s, phase.whole
-    n = phase.n
     n_timed = sum(part.n for part in parts)
     times_us = {
         "mean": sum(part.sum_us for part in parts) / n_timed if n_timed else None,
@@ -244,11 +243,10 @@ def session_tables(run: Measurement) -> tuple[Table, ...]:
     sessions = session_figures(run.total, run.duration_s)
     if sessions is None:
         return ()
-    frequent = sorted(sessions.lengths, key=lambda length: -sessions.lengths[length])[
-        :_MOST_LENGTHS
-    ]
-    rows = [(length_name(length), sessions.lengths[length]) for length in sorted(frequent)]
-    n_all = sum(sessions.lengths.values())
+    counts = sessions.lengths
+    frequent = sorted(counts, key=lambda length: -counts[length])[:_MOST_LENGTHS]
+    rows = [(length_name(length), counts[length]) for length in sorted(frequent)]
+    n_all = sum(counts.values())
     if n_others := n_all - sum(count for _, count in rows):
         rows.append(("other lengths", n_others))
     shares = column_cells([Figure(100 * count / n_all) for _, count in rows], decimals=2)

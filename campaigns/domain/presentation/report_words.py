@@ -317,14 +317,15 @@ def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict
 def _rate_lines(run: RunStatus) -> list[str]:
     figures, plan, lines = run.figures, run.plan, []
     planned_per_s = plan.planned_rate_per_s
-    # A rate is until the last request has ended, which may be before the planned time is over: six
-    # requests, one every two seconds, take little more than ten.
     if planned_per_s and figures.rate_per_s is not None:
-        rate, planned_rate = units.rate(figures.rate_per_s), units.rate(planned_per_s)
-        lasts_s = planned_duration_s(plan.load)
-        is_over = figures.rate_per_s > planned_per_s and rate != planned_rate
-        over = f"{planned_rate} planned over {units.duration(lasts_s or 0)}"
-        lines.append(over if is_over and lasts_s is not None else f"of {planned_rate} planned")
+        planned_rate, lasts_s = units.rate(planned_per_s), planned_duration_s(plan.load)
+        words = f"of {planned_rate} planned"
+        is_higher = figures.rate_per_s > planned_per_s
+        # A rate is until the last request has ended, which may be before the planned time is over:
+        # six requests, one every two seconds, take little more than ten.
+        if is_higher and units.rate(figures.rate_per_s) != planned_rate and lasts_s is not None:
+            words = f"{planned_rate} planned over {units.duration(lasts_s)}"
+        lines.append(words)
     if plan.planned_requests and not run.took_turns:
         n_planned = units.counted(plan.planned_requests, run.plan.nouns)
         return [*lines, f"{units.count(figures.attempts)} of {n_planned}"]
