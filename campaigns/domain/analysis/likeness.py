@@ -48,9 +48,16 @@ def like_for_like(
     facts: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
     if not baseline or not candidate:
         return facts
-    for name, values, agree in _choices([baseline, candidate]):
-        _sort_in(facts, "same", name, values, agree)
-    for each in likeness_among([baseline, candidate]):
+    arms = [baseline, candidate]
+    for name, of_run in (
+        ("target", lambda each: each.frozen.target),
+        ("host", _host),
+        ("plan", lambda each: each.frozen.plan_label),
+    ):
+        values = [_joined_texts(of_run(each) for each in arm) for arm in arms]
+        texts = _host_texts(arms, values) if of_run is _host else values
+        _sort_in(facts, "same", name, texts, values[0] == values[1])
+    for each in likeness_among(arms):
         kind = "same" if each.name == HOSTS else "equal"
         _sort_in(facts, kind, each.name, each.values, each.is_alike)
     return facts
@@ -61,7 +68,11 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     hosts = [_joined_texts(host for each in arm for host in each.injector_hosts) for arm in arms]
     totals = [[each.measurement.total for each in arm] for arm in arms]
     sizes = [_content_bytes(total) for total in totals]
-    statuses = [_status_shares(total) for total in totals]
+    counts = [sum((Counter(each.statuses) for each in total), Counter()) for total in totals]
+    statuses = [
+        {status: number / each.total() for status, number in sorted(each.items())}
+        for each in counts
+    ]
     per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
     # Failed requests have other statuses and sizes, or none.
     within = _EQUAL_WITHIN + max(map(_failed_share, totals))
@@ -90,17 +101,6 @@ def _sort_in(facts: dict, kind: str, name: str, values: Sequence[str], agree: bo
         facts["different"].append([name, *values])
 
 
-def _choices(arms: Sequence[Sequence[ArmRun]]):
-    for name, of_run in (
-        ("target", lambda each: each.frozen.target),
-        ("host", _host),
-        ("plan", lambda each: each.frozen.plan_label),
-    ):
-        values = [_joined_texts(of_run(each) for each in arm) for arm in arms]
-        texts = _host_texts(arms, values) if of_run is _host else values
-        yield name, texts, values[0] == values[1]
-
-
 def _host_texts(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
     may_see = all(each.shows_machine for arm in arms for each in arm)
     return hosts if may_see else ["not shown"] * len(hosts)
@@ -124,12 +124,6 @@ def _content_bytes(totals: Sequence[Total]) -> float:
         for name in ("bytes_received", "head_received", "framing_received")
     )
     return (received - head - framing) / replies if replies else 0.0
-
-
-def _status_shares(totals: Sequence[Total]) -> dict[str, float]:
-    statuses = sum((Counter(each.statuses) for each in totals), Counter())
-    whole = statuses.total()
-    return {status: number / whole for status, number in sorted(statuses.items())}
 
 
 def _failed_share(totals: Sequence[Total]) -> float:

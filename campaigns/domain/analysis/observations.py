@@ -107,7 +107,14 @@ def observe(
         "in_doubt": Observation(min(1.0, total.count("in_doubt") / attempts)) if attempts else None,
         **_target_errors(measurement),
         "extract_missed": Observation(
-            total.count("extract_missed"), measure=_missed_words(measurement)
+            total.count("extract_missed"),
+            # Such as 20 of 20 for ${id} at GET /a.
+            measure=", ".join(
+                f"{n_missed:,} of {sum(of_step.statuses.values()) * len(step.extract):,} for "
+                f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
+                for step, of_step in zip(measurement.plan.steps, measurement.steps, strict=False)
+                if (n_missed := of_step.count("extract_missed"))
+            ),
         ),
         "only_redirects": Observation(
             float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
@@ -351,16 +358,6 @@ def _target_errors(measurement: Measurement) -> dict[str, Observation]:
         ),
         "errors": Observation(others / _attempts(total), measure="of other kinds"),
     }
-
-
-def _missed_words(measurement: Measurement) -> str:
-    """Which extractions found nothing: "20 of 20 for ${id} at GET /a"."""
-    return ", ".join(
-        f"{n_missed:,} of {sum(total.statuses.values()) * len(step.extract):,} for "
-        f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
-        for step, total in zip(measurement.plan.steps, measurement.steps, strict=False)
-        if (n_missed := total.count("extract_missed"))
-    )
 
 
 def _addresses_apart(measurement: Measurement) -> dict[str, Observation]:

@@ -47,21 +47,20 @@ def read_message(
             raise NotUnderstood(f"{shortened(each)} is not a header; write it as in Name: value.")
         draft.headers.append((name.strip(), value.strip()))
     if "chunked" in draft.value_of("transfer-encoding").lower():
-        body = _dechunk(body)
+        # Two signs end a line on the wire. A paste may have one, also where both are content.
+        for data, end in ((body.encode(), b"\n"), (body.replace("\n", "\r\n").encode(), b"\r\n")):
+            with suppress(ValueError):
+                body = b"".join(_chunks(data, end)).decode()
+                break
+        else:
+            raise NotUnderstood(
+                "The chunks of the body do not have the lengths that stand before them."
+            )
     draft.body = body if method != "GET" or body.strip() else ""
     if body.endswith("\n") and draft.value_of("content-length"):
         draft.body = body[:-1]  # an editor's last line end
     draft.url = target if "://" in target else _url(draft, target, version)
     return draft
-
-
-def _dechunk(body: str) -> str:
-    """Raises NotUnderstood."""
-    # Two signs end a line on the wire. A paste may have one, also where they are of the content.
-    for data, end in ((body.encode(), b"\n"), (body.replace("\n", "\r\n").encode(), b"\r\n")):
-        with suppress(ValueError):
-            return b"".join(_chunks(data, end)).decode()
-    raise NotUnderstood("The chunks of the body do not have the lengths that stand before them.")
 
 
 def _chunks(data: bytes, end: bytes) -> Iterator[bytes]:

@@ -242,14 +242,13 @@ class OrderKind(StrEnum):
 
 def weights_of_text(text: str) -> list[float | str]:
     """3, 1, 1 as numbers; other text is kept for the plan to reject."""
-    return [_number_or_text(word) for word in text.split(",") if word.strip()]
-
-
-def _number_or_text(word: str) -> float | str:
-    try:
-        return float(word)
-    except ValueError:
-        return word
+    weights: list[float | str] = []
+    for word in filter(str.strip, text.split(",")):
+        try:
+            weights.append(float(word))
+        except ValueError:
+            weights.append(word)
+    return weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,9 @@ def host_fault(host: str) -> str | None:
     if "/" in host or host.count(":") == 1:
         return "Only the name or address; scheme and port have their own fields."
     if not is_address(host):
-        return None if _is_name(host) else f"{host} is not a name or an address."
+        # Resolvers read 0x7f000001 and 127.1 as 127.0.0.1, not as names.
+        is_name = _NAME.match(host) and not all(map(_NUMBER.fullmatch, host.split(".")))
+        return None if is_name else f"{host} is not a name or an address."
     return never_words(parse_address(host))
 
 
@@ -171,12 +173,6 @@ def address_fault(address: str) -> str | None:
     if not address or is_address(address):
         return never_words(parse_address(address)) if address else None
     return "Write an address, such as 10.0.0.5 or fc00::5; or nothing."
-
-
-def _is_name(host: str) -> bool:
-    """Resolvers read 0x7f000001 and 127.1 as 127.0.0.1, not as names."""
-    looks_like_an_address = all(map(_NUMBER.fullmatch, host.split(".")))
-    return bool(_NAME.match(host)) and not looks_like_an_address
 
 
 def _environment(rows: Sequence[Sequence[str]], errors: dict[str, str]):

@@ -279,7 +279,9 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
             pem and not _openssl_takes("load_verify_locations", cadata=pem)
         ):
             reader.fail(name, "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----.")
-    if not _is_name(options.sni):
+    labels = options.sni.rstrip(".").split(".")
+    has_letters = all(ch.isascii() and (ch.isalnum() or ch in "-_.") for ch in options.sni)
+    if options.sni and not (has_letters and all(labels) and not labels[-1].isdigit()):
         reader.fail(
             "sni", "Write a host name, such as shop.example; an address is never announced."
         )
@@ -320,12 +322,6 @@ def _openssl_takes(method: str, *args: str, **options: str) -> bool:
     except (ssl.SSLError, ValueError):
         return False
     return True
-
-
-def _is_name(sni: str) -> bool:
-    labels = sni.rstrip(".").split(".")
-    allowed = all(ch.isascii() and (ch.isalnum() or ch in "-_.") for ch in sni)
-    return not sni or (allowed and all(labels) and not labels[-1].isdigit())
 
 
 # What a profile may set, of the fields of TlsOptions: who is trusted and which certificate is shown

@@ -11,7 +11,7 @@ from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
 from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import CLEAR, RatioInterval, Word
-from campaigns.domain.metrics.profiles import Profile, ShareChange, faults_of, share_changes
+from campaigns.domain.metrics.profiles import Profile, faults_of, share_changes
 from campaigns.domain.percentiles import name
 from campaigns.domain.presentation.intervals import FACTOR_FROM, change_ends
 from campaigns.domain.presentation.metrics import METRICS
@@ -398,18 +398,17 @@ def compared_profiles_table(
     if lacking:
         faults = faults_of([*before, *after])
         note = " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])
+    # What is known of the functions that have no row.
+    elif others := [
+        max(abs(each.low), abs(each.high)) for each in changes if each not in changes_shown
+    ]:
+        most = f"{100 * max(others):.1f} points"
+        note = (
+            f"Every other function's share changed by at most {most}."
+            if rows
+            else f"No share changed by more than chance explains, and none by more than {most}."
+        )
     else:
-        note = _change_note(changes, changes_shown)
+        note = ""
     title = "Functions whose share of the CPU time changed"
     return Table(f"profile-{column}", title, columns, rows, "function", note)
-
-
-def _change_note(changes: Sequence[ShareChange], rows: Sequence[ShareChange]) -> str:
-    """What is known of the functions that have no row."""
-    others = [max(abs(each.low), abs(each.high)) for each in changes if each not in rows]
-    if not others:
-        return ""
-    most = f"{100 * max(others):.1f} points"
-    if rows:
-        return f"Every other function's share changed by at most {most}."
-    return f"No share changed by more than chance explains, and none by more than {most}."

@@ -72,7 +72,15 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
         return sentence("history_few", value=f"{name} {value}", n=history.n_counted)
     expected = history.course.expected
     level = f": {name} {ms(expected.level)}" if expected else f"; {name} {value} in the newest"
-    return joined([_level(history, level), _outlook(history, value)])
+    change = history.last_change
+    if change is None:
+        first = next(point for point in history.points if point.is_counted)
+        campaigns = counted(history.n_counted, "campaigns")
+        since = day(first.at)
+        words = sentence("history_unchanged", n_campaigns=campaigns, since=since, level=level)
+    else:
+        words = [*change_sentence(history, change), (".", False)]
+    return joined([words, _outlook(history, value)])
 
 
 def newest_ms(history: TestHistory, metric: str) -> str:
@@ -90,17 +98,6 @@ def why_not_counted(point) -> str:
     if point.target_state in {"overloaded", "failing"}:
         return say("uncounted_state", state=point.target_state)
     return say("uncounted_busy" if point.trust == "busy" else "uncounted_few")
-
-
-def _level(history: TestHistory, level: str) -> Sentence:
-    change = history.last_change
-    if change is None:
-        first = next(point for point in history.points if point.is_counted)
-        campaigns = counted(history.n_counted, "campaigns")
-        return sentence(
-            "history_unchanged", n_campaigns=campaigns, since=day(first.at), level=level
-        )
-    return [*change_sentence(history, change), (".", False)]
 
 
 def change_sentence(history: TestHistory, change: Change) -> Sentence:

@@ -51,7 +51,15 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
             rungs = [each for each in rungs if each.plain and each.plain.ratio is not None]
             sentences += [_cost(_PLACES[section], "all of it", last.plain) for last in rungs[-1:]]
         elif section in _PLACES:
-            first = _first_over_tls(rungs)
+            # The cost is told of TLS 1.3 in its plainest form, else of the first rung; of none that
+            # the server did not take.
+            over_tls = [
+                each
+                for each in rungs
+                if each.plain and each.plain.ratio is not None and not each.not_taken
+            ]
+            first = next((each for each in over_tls if each.title == "TLS 1.3"), None)
+            first = first or next(iter(over_tls), None)
             if first:
                 sentences.append(_cost(_PLACES[section], first.title, first.plain))
             sentences += _changes([rung for rung in rungs if rung is not first], rungs)
@@ -61,15 +69,6 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
     if steps and not any(step.has_interval for step in steps):
         sentences.append(sentence("too_few_runs"))
     return joined(sentences)
-
-
-def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
-    """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung; none
-    of which the server did not take all."""
-    rungs = [
-        rung for rung in rungs if rung.plain and rung.plain.ratio is not None and not rung.not_taken
-    ]
-    return next((each for each in rungs if each.title == "TLS 1.3"), next(iter(rungs), None))
 
 
 def _cost(place: str, rung: str, step: RungStep) -> Sentence:

@@ -385,39 +385,29 @@ def _table(
         for column, value_of in columns
         if any(value_of(run) for runs in rows.values() for run in runs)
     ]
-    cells = [
-        column_cells(
-            [Figure(_mean_of_runs(runs, value_of), _NOBODY_TOLD) for runs in rows.values()]
+    cells = []
+    for _, value_of in read_columns:
+        values = (
+            [value for run in runs if (value := value_of(run)) is not None]
+            for runs in rows.values()
         )
-        for _, value_of in read_columns
-    ]
+        means = [Figure(fmean(each) if each else None, _NOBODY_TOLD) for each in values]
+        cells.append(column_cells(means))
     counts = [count_cell(len(runs)) for runs in rows.values()]
-    labels = _server_labels(rows, tests)
+    names = dict(zip((test.test_id for test in tests), labels_of(tests), strict=True))
+    names_machine = len({source for _, source in rows}) > 1
     return Table(
         key,
         title,
         (*(column for column, _ in read_columns), _RUNS),
         tuple(
-            Row(labels[place], of_row, link={"test": place[0]})
-            for place, of_row in zip(rows, zip(*cells, counts, strict=True), strict=True)
+            Row(
+                f"{names[test]}, {source}" if names_machine else names[test],
+                of_row,
+                link={"test": test},
+            )
+            for (test, source), of_row in zip(rows, zip(*cells, counts, strict=True), strict=True)
         ),
         label_title="server",
         note=_NOTE,
     )
-
-
-def _mean_of_runs(runs: Sequence[RunResources], value_of: _Read) -> float | None:
-    values = [value for run in runs if (value := value_of(run)) is not None]
-    return fmean(values) if values else None
-
-
-def _server_labels(
-    places: Mapping[tuple[int, str], Sequence[RunResources]], tests: Sequence[TestAnswer]
-) -> dict[tuple[int, str], str]:
-    """The test, and the machine where there are several."""
-    names = dict(zip((test.test_id for test in tests), labels_of(tests), strict=True))
-    names_machine = len({source for _, source in places}) > 1
-    return {
-        (test, source): f"{names[test]}, {source}" if names_machine else names[test]
-        for test, source in places
-    }

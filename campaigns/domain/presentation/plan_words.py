@@ -215,6 +215,11 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
+    secret = "secret stored" if has_secret else "no secret stored yet; edit the plan to enter it"
+    credentials = {
+        AuthKind.BASIC: f"user {plan.auth.user} and a password; {secret}",
+        AuthKind.BEARER: f"bearer token; {secret}",
+    }
     facts = [
         ("Host name", _RESOLVED[plan.resolve]),
         ("Redirects", _FOLLOWED[plan.redirects]),
@@ -224,7 +229,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Bursts", burst if session.burst_length > 1 else ""),
         ("Variables", "; ".join(filter(None, (table, *generators, *extracts)))),
         ("Checks", "; ".join(checks)),
-        ("Credentials", _auth_words(plan, has_secret=has_secret)),
+        ("Credentials", credentials.get(plan.auth.kind, "")),
     ]
     return [(name, words) for name, words in facts if words]
 
@@ -238,16 +243,6 @@ def _think_words(think: ThinkTime, burst_length: int) -> str:
             return f"{think.min_s:g} to {think.max_s:g} s {between}, evenly spread"
         case ThinkKind.EXPONENTIAL:
             return f"{think.mean_s:g} s {between} on average, exponential"
-    return ""
-
-
-def _auth_words(plan: Plan, *, has_secret: bool) -> str:
-    secret = "secret stored" if has_secret else "no secret stored yet; edit the plan to enter it"
-    match plan.auth.kind:
-        case AuthKind.BASIC:
-            return f"user {plan.auth.user} and a password; {secret}"
-        case AuthKind.BEARER:
-            return f"bearer token; {secret}"
     return ""
 
 

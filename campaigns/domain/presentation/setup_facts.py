@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
 
 from campaigns.domain.analysis.likeness import ArmRun
@@ -59,6 +60,7 @@ def setup_facts(arms: _Arms) -> Facts:
     addresses = _joined_texts(
         peer for runs in shown_arms.values() for peer in peers_of(_ends(runs))
     )
+    notes = {label: dict(runs[0].frozen.environment) for label, runs in shown_arms.items()}
     groups = [
         (TLS, _rows(over_tls, _TLS)),
         (CERTIFICATE, _rows(over_tls, _CERTIFICATE)),
@@ -68,7 +70,11 @@ def setup_facts(arms: _Arms) -> Facts:
             [
                 *([("Address", addresses)] if addresses else []),
                 *_rows(shown_arms, _MACHINE),
-                *_environment(shown_arms),
+                # What people wrote down of the targets.
+                *(
+                    (name, told_once({arm: each.get(name, "") for arm, each in notes.items()}))
+                    for name in dict.fromkeys(chain.from_iterable(notes.values()))
+                ),
             ],
         ),
     ]
@@ -126,16 +132,6 @@ _CERTIFICATE: Mapping[str, _Value] = {
     "Key": lambda runs: certificates_of(_ends(runs)),
     "Verified": lambda runs: ["yes" if runs[0].frozen.endpoint.verify_tls else "no"],
 }
-
-
-def _environment(arms: _Arms) -> Rows:
-    """What people wrote down of the targets."""
-    of_arms = {label: dict(runs[0].frozen.environment) for label, runs in arms.items()}
-    names = dict.fromkeys(name for facts in of_arms.values() for name in facts)
-    return [
-        (name, told_once({label: facts.get(name, "") for label, facts in of_arms.items()}))
-        for name in names
-    ]
 
 
 def _connections(arms: _Arms) -> Rows:
