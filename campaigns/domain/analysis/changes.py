@@ -33,8 +33,8 @@ _SPIKE_LIMIT = (
 
 def spikes_of(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each value whether it is a spike, and the median of its neighbours. At least 4 values."""
-    padded = np.pad(series, _REACH, mode="reflect")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1)
+    wider = np.pad(series, _REACH, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(wider, 2 * _REACH + 1)
     neighbours = np.delete(windows, _REACH, axis=1)
     medians = _medians_of_six(neighbours)
     spread = _medians_of_six(np.abs(neighbours - medians[:, None]))

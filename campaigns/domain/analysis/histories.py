@@ -168,8 +168,8 @@ class TestHistory:
 
     def before(self, change: Change) -> int:
         """The index of the last campaign that is surely on the old level."""
-        counted = (i for i in range(change.earliest - 1, -1, -1) if self.points[i].is_counted)
-        return next(counted, 0)
+        earlier = (i for i in range(change.earliest - 1, -1, -1) if self.points[i].is_counted)
+        return next(earlier, 0)
 
 
 @dataclass(frozen=True, slots=True)

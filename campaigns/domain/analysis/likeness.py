@@ -119,16 +119,16 @@ def _host(each: ArmRun) -> str:
 def _content_bytes(totals: Sequence[Total]) -> float:
     """A reply's bytes without head and framing, which each server words in its own way."""
     replies = sum(each.count("ok") + each.count("failed") for each in totals)
-    received, head, framing = (
+    whole, head, framing = (
         sum(each.count(name) for each in totals)
         for name in ("bytes_received", "head_received", "framing_received")
     )
-    return (received - head - framing) / replies if replies else 0.0
+    return (whole - head - framing) / replies if replies else 0.0
 
 
 def _failed_share(totals: Sequence[Total]) -> float:
-    failed = sum(each.count("failed") for each in totals)
-    return failed / max(1, failed + sum(each.count("ok") for each in totals))
+    n_failed = sum(each.count("failed") for each in totals)
+    return n_failed / max(1, n_failed + sum(each.count("ok") for each in totals))
 
 
 def _status_words(shares: dict[str, float]) -> str:

@@ -191,11 +191,11 @@ def observed_machines(
 def _cpu_share(point: MachinePoint) -> float | None:
     """In use by the machine, or by other guests of its hypervisor: what is left can be had. Much
     use by others than the chosen processes is not the target's."""
-    left, watched = point.share("idle_s", "waiting_s"), point.watched_share
-    if left is None:
+    free, chosen_share = point.share("idle_s", "waiting_s"), point.watched_share
+    if free is None:
         return None
-    others = 0.0 if watched is None else point.share("user_s", "system_s") - watched
-    return 1 - left - (others if others > FEW_OTHERS else 0.0)
+    others = 0.0 if chosen_share is None else point.share("user_s", "system_s") - chosen_share
+    return 1 - free - (others if others > FEW_OTHERS else 0.0)
 
 
 def _link_share(point: MachinePoint) -> float | None:

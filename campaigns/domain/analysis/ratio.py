@@ -358,8 +358,8 @@ class Against:
         return self.word in CLEAR
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any] | None) -> "Against | None":
-        return cls(**stored) if stored else None
+    def from_json(cls, data: Mapping[str, Any] | None) -> "Against | None":
+        return cls(**data) if data else None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

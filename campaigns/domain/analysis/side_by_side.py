@@ -138,10 +138,10 @@ def typical_ratio(rounds: Sequence[ArmsRound], arm: int, reference: int) -> floa
 
 def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
     """Of the rounds that comparisons count, without the injector's part where that is known."""
-    known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
-    return median(known) if known else None
+    times_us = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
+    return median(times_us) if times_us else None
 
-    return median(known) if known else None
+    return median(times_us) if times_us else None
 
 
 def typical_parts_us(rounds: Sequence[ArmsRound], arm: int) -> dict[str, float] | None:
@@ -236,8 +236,8 @@ def _is_complete(each: ArmsRound, reference: int, arm: int) -> bool:
 
 
 def _failed_share(rounds: Sequence[ArmsRound], arm: int) -> float:
-    failed = sum(each.arms[arm].failed for each in rounds)
-    return failed / max(1, failed + sum(each.arms[arm].n for each in rounds))
+    n_failed = sum(each.arms[arm].failed for each in rounds)
+    return n_failed / max(1, n_failed + sum(each.arms[arm].n for each in rounds))
 
 
 def _halves_by_load(
@@ -396,6 +396,6 @@ class ArmSeconds:
             name: None if (low := figures.low_us(name)) is None else (low, figures.time_us(name))
             for name in RANKS
         }
-        failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
+        n_failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
         is_timed = any(second[arm]["undelayed"].n for second in self._seconds)
-        return ArmFigures(response.n, failed, is_timed, bounds)
+        return ArmFigures(response.n, n_failed, is_timed, bounds)

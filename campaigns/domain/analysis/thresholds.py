@@ -99,14 +99,14 @@ def _timing_of(rule: Threshold) -> str:
     return "wait" if rule.metric.startswith(FIRST_BYTE_PREFIX) else "response"
 
 
-def _lower_end(rule: Threshold, total: Total, measured: float | None) -> float | None:
+def _lower_end(rule: Threshold, total: Total, value: float | None) -> float | None:
     """Of a response time, in the rule's unit; None of what has none."""
     rank = rank_of(rule.metric)
     is_time = rule.metric == "mean" or (rank is not None and _timing_of(rule) == "response")
-    if measured is None or not is_time:
+    if value is None or not is_time:
         return None
     times = _TIMES[rule.unit]
-    low_us = lower_end_us(total.timing(QUIETER), rank, measured / times)
+    low_us = lower_end_us(total.timing(QUIETER), rank, value / times)
     return None if low_us is None else round(low_us * times, 6)
 
 
@@ -228,15 +228,15 @@ class ThresholdJudge:
         if each.is_of_machine:
             return self._of_machine(each, duration_s)
         measured = measure(each, total, duration_s)
-        passed = each.is_kept(measured)
-        if not passed and since is None:
+        is_kept = each.is_kept(measured)
+        if not is_kept and since is None:
             since = max(0, ceil(duration_s) - 1)
         value = None if measured is None else round(measured, 6)
-        since = None if passed else since
+        since = None if is_kept else since
         rule = (each.rule, each.metric, each.limit, each.unit)
         at_least = _lower_end(each, total, measured)
         part = {"kind": each.kind, "step": each.step, "flow": each.flow}
-        return Verdict(*rule, value, passed, since, at_least, **part)
+        return Verdict(*rule, value, is_kept, since, at_least, **part)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
         """Of all seconds that were told; `since` None where none was."""
@@ -247,9 +247,9 @@ class ThresholdJudge:
                 since = None
             elif since is None:
                 since = second
-        measured = round(figure[-1][1], 6) if figure else None
-        passed = each.is_kept(measured)
-        return Verdict(each.rule, each.metric, each.limit, each.unit, measured, passed, since)
+        last = round(figure[-1][1], 6) if figure else None
+        is_kept = each.is_kept(last)
+        return Verdict(each.rule, each.metric, each.limit, each.unit, last, is_kept, since)
 
 
 # Of a second: numerator and denominator, which are added up over the seconds.
@@ -258,7 +258,7 @@ _Parts = tuple[float, float]
 
 _PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {
     "target_cpu": lambda point: None if (cpu := point.share(*BUSY)) is None else (cpu, 1),
-    "target_memory": lambda point: None if (used := point.memory_share) is None else (used, 1),
+    "target_memory": lambda point: None if (share := point.memory_share) is None else (share, 1),
     "target_resent": lambda point: (
         None
         if None in (parts := (point.did.get("retransmitted"), point.did.get("segments_sent")))

@@ -253,8 +253,8 @@ class Measurement:
             return ""
         after = f"{figure(self.tail_s)} s" if self.tail_s < 1 else duration(self.tail_s)
         came = f"{n_ok:,} {'reply' if n_ok == 1 else 'replies'} came" if n_ok else ""
-        failed = f"{counted(n_failed, self.plan.nouns)} failed" if n_failed else ""
-        return f"{' and '.join(filter(None, (came, failed)))} up to {after}"
+        failures = f"{counted(n_failed, self.plan.nouns)} failed" if n_failed else ""
+        return f"{' and '.join(filter(None, (came, failures)))} up to {after}"
 
     @property
     def tail_s(self) -> float:

@@ -230,11 +230,11 @@ def counts_of(part: Second | Total, plan: Plan) -> dict[tuple[str, int], int]:
     if part.counters.get(DROPPED):
         counts[DROPPED, 0] = part.counters[DROPPED]
     refusal = Kind.STATUS_UNEXPECTED if plan.exchange is None else Kind.WS_UPGRADE_REJECTED
-    expected = plan.expected_status if plan.exchange is None else (_SWITCHING,)
+    rules = plan.expected_status if plan.exchange is None else (_SWITCHING,)
     count_by_status = {
         int(status): count
         for status, count in part.statuses.items()
-        if count and not status_fits(int(status), expected)
+        if count and not status_fits(int(status), rules)
     }
     n_refusals = counts.pop((refusal.value, 0), 0)
     rest = n_refusals - sum(count_by_status.values())

@@ -338,8 +338,8 @@ class _Side:
         """(X², degrees of freedom) of the runs' shares of a function; (0, 0) where they say
         little."""
         share = self.samples(names)[0] / sum(self.totals)
-        expected = min(self.totals) * min(share, 1 - share)
-        if expected < _FEWEST_EXPECTED or not all(each[names] for each in self.counts):
+        fewest = min(self.totals) * min(share, 1 - share)
+        if fewest < _FEWEST_EXPECTED or not all(each[names] for each in self.counts):
             return 0.0, 0
         pairs = zip(self.counts, self.totals, strict=True)
         squares = sum((each[names] - n * share) ** 2 / n for each, n in pairs)

@@ -145,14 +145,14 @@ def _failure_lines(total: Total, notes: Footnotes) -> list[str]:
     connect = sum(count for kind, count in errors.items() if kind.startswith(_CONNECT))
     receive = sum(count for kind, count in errors.items() if kind in _RECEIVE)
     status = errors.get(Kind.STATUS_UNEXPECTED, 0)
-    failed = total.count("failed")
-    lines = [f"Failed requests:        {failed}"]
-    if failed:
+    n_failed = total.count("failed")
+    lines = [f"Failed requests:        {n_failed}"]
+    if n_failed:
         mark = notes.mark(
             "disjoint, and they add up; ab counts a reset up to three times, a reply of another "
             "length than the first as a failure, and no status"
         )
-        other = failed - connect - receive - status
+        other = n_failed - connect - receive - status
         classes = f"Connect: {connect}, Receive: {receive}, Status: {status}, Other: {other}"
         lines = [f"{lines[0]}{mark}", f"   ({classes}){mark}"]
     if n_writes := errors.get(Kind.WRITE_ERROR, 0):

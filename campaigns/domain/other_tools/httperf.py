@@ -306,7 +306,7 @@ def _errors(result: Measurement, notes: Footnotes) -> list[str]:
     refusals, resets = count("connect_refused", 0), sum(count(kind, 0) for kind in _RESETS)
     table_full = count("client_file_table", 0)
     n_named = timeouts + refusals + resets + fd_unavailable + ports + table_full
-    failed = total.count("failed") - sum(count(kind, 0) for kind in _OF_WHOLE_REPLIES)
+    n_failed = total.count("failed") - sum(count(kind, 0) for kind in _OF_WHOLE_REPLIES)
     others = ", ".join(
         f"{WORDS.get(kind, kind)} {number:,}"
         for kind, number in total.errors.items()
@@ -314,11 +314,11 @@ def _errors(result: Measurement, notes: Footnotes) -> list[str]:
     )
     cut_short = "with replies that ended early, which httperf takes for whole ones"
     return [
-        f"Errors: total {failed} client-timo {timeouts - by_kernel} "
+        f"Errors: total {n_failed} client-timo {timeouts - by_kernel} "
         f"socket-timo {by_kernel} connrefused {refusals} connreset {resets}"
         f"{notes.mark(cut_short if count(Kind.EOF_MID_BODY, 0) else '')}",
         f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
-        f"other {failed - n_named}{notes.mark(f'other: {others}' if others else '')}",
+        f"other {n_failed - n_named}{notes.mark(f'other: {others}' if others else '')}",
     ]
 
 

@@ -178,14 +178,14 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     trust = head.judged.measurement.state if head.judged else None
     rules = ["Thresholds:"] if result.thresholds else []
     for each in weigh(result.thresholds, trust):
-        measured = "nothing measured" if each.measured is None else ends_cell(each).text
+        text = "nothing measured" if each.measured is None else ends_cell(each).text
         if each.is_open:
-            rules.append(f"  open  {each.rule}: {measured}")
+            rules.append(f"  open  {each.rule}: {text}")
             continue
         since = "" if each.since is None else f", since second {each.since}"
-        failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
-        state = "passed" if each.passed else failed
-        rules.append(f"  {state}  {each.rule}: {measured}{since}")
+        fault = "NOT MEASURED" if each.lacks_agent else "FAILED"
+        state = "passed" if each.passed else fault
+        rules.append(f"  {state}  {each.rule}: {text}{since}")
     lines = ["", *([line] if n_ended else []), *warnings_of(result.ends), *rules]
     if (judgement := head.judged) is None:
         return [*lines, "Measurement: not judged until the run has ended"]

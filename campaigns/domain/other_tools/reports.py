@@ -191,13 +191,13 @@ def plain(result: Measurement, head: ReportHead) -> str:
     """Response times are of ok requests; failed ones have their row, and one with both."""
     total, duration_s = result.total, result.duration_s
     n_ok, n_failed = total.count("ok"), total.count("failed")
-    dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
+    drops = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
     replays = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
-    n_sent, received = total.count("messages_sent"), total.count("messages_received")
+    n_sent, n_received = total.count("messages_sent"), total.count("messages_received")
     rates = f"{per_s(result, 'messages_sent')} and {per_s(result, 'messages_received')} messages/s"
-    messages = f"{counted(n_sent, 'messages')} sent, {received:,} received: {rates}"
-    undelayed = "; undelayed is response without what the injector added"
+    messages = f"{counted(n_sent, 'messages')} sent, {n_received:,} received: {rates}"
+    meaning = "; undelayed is response without what the injector added"
     # Most frequent first, those of all steps together.
     error_lines = [
         f"{row.count:>10,d}  {row.kind}: {cause_words(row)}"
@@ -207,15 +207,15 @@ def plain(result: Measurement, head: ReportHead) -> str:
     lines = [
         *_first_words(result, head),
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
-        f"{n_failed:,} failed{dropped}{replays}",
+        f"{n_failed:,} failed{drops}{replays}",
         f"{per_s(result, 'ok')} ok/s",
-        *([messages] if n_sent + received else []),
+        *([messages] if n_sent + n_received else []),
         *filter(None, [redirects_words(total)]),
         *_session_lines(result),
         *load_lines(result),
         *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
-        f" service from the actual start{undelayed if total.timing('undelayed').n else ''}.",
+        f" service from the actual start{meaning if total.timing('undelayed').n else ''}.",
         *low_lines(result),
         "",
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
@@ -233,10 +233,10 @@ def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     judgement, nouns = head.judged, result.plan.nouns
     if judgement and not judgement.is_usable:
         return [f"{no_answer_words([judgement], 1)}. Do not quote the figures below."]
-    failed = failure_words(result.failures, result.figures.attempts, nouns)
+    failures = failure_words(result.failures, result.figures.attempts, nouns)
     verdicts = weigh(result.thresholds, judgement.measurement.state if judgement else None)
     broken = said_of(nouns, broken_words([verdicts]))
-    return [f"{words}." for words in (broken, failed) if words]
+    return [f"{words}." for words in (broken, failures) if words]
 
 
 def _session_lines(result: Measurement) -> list[str]:
@@ -310,10 +310,10 @@ def _flow_lines(result: Measurement) -> list[str]:
         is_flow = part.kind == "flow"
         rows = [(part.label if is_flow else f"  {part.label}", "response", "ok", "failed")]
         rows += [("  sessions", "session", "sessions_ok", "sessions_failed")] if is_flow else []
-        for label, timing, ok, failed in rows:
+        for label, timing, ok, failures in rows:
             per_second = tenths(part.total.per_s(ok, result.duration_s))
             times = _row(label, part.total.timing(timing), _LABEL_WIDTH)
-            lines.append(f"{times}{part.total.count(failed):>10,d}{per_second:>10}")
+            lines.append(f"{times}{part.total.count(failures):>10,d}{per_second:>10}")
     return [*lines, ""]
 
 

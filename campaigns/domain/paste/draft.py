@@ -52,14 +52,14 @@ class Omissions:
     def note(self) -> str:
         """Left out: the headers Connection and TE, the option -o, what follows the pipe."""
         words = [
-            *([_named("header", list(self._headers))] if self._headers else []),
-            *([_named("option", list(self._options))] if self._options else []),
+            *([_naming("header", list(self._headers))] if self._headers else []),
+            *([_naming("option", list(self._options))] if self._options else []),
             *self._others,
         ]
         return f"Left out: {', '.join(words)}." if words else ""
 
 
-def _named(noun: str, names: list[str]) -> str:
+def _naming(noun: str, names: list[str]) -> str:
     if len(names) == 1:
         return f"the {noun} {names[0]}"
     return f"the {noun}s {', '.join(names[:-1])} and {names[-1]}"

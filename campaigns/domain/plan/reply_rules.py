@@ -135,10 +135,10 @@ def parse_check(line: str) -> dict[str, Any]:
         return {"kind": line[:64], "value": ""}
     no, kind, value = match.groups()
     check: dict[str, Any] = {"kind": kind, "value": value, **({"absent": True} if no else {})}
-    path, equal, expected = value.rpartition(" = ")
+    path, equal, words = value.rpartition(" = ")
     if kind == CheckKind.JSON and equal:
         # 5, true and "5" as JSON has them; any other text needs no quotes.
-        equals: Any = expected.strip()
+        equals: Any = words.strip()
         with suppress(ValueError):
             equals = json.loads(equals)
         check |= {"value": path.strip(), "equals": equals}

@@ -324,8 +324,8 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
     """
     return replace(
         step,
-        path=_filled(step.path, values, lambda text: quote(text, safe=_PATH_SAFE)),
-        headers=tuple((name, _filled(value, values, _for_header)) for name, value in step.headers),
+        path=_fill(step.path, values, lambda text: quote(text, safe=_PATH_SAFE)),
+        headers=tuple((name, _fill(value, values, _for_header)) for name, value in step.headers),
         body=filled_text(step.body, values),
         form=tuple((name, filled_text(value, values)) for name, value in step.form),
         multipart=tuple(
@@ -341,10 +341,10 @@ def _for_header(text: str) -> str:
 
 def filled_text(text: str, values: Mapping[str, str]) -> str:
     """With values as they are."""
-    return _filled(text, values, str)
+    return _fill(text, values, str)
 
 
-def _filled(text: str, values: Mapping[str, str], write: Any) -> str:
+def _fill(text: str, values: Mapping[str, str], write: Any) -> str:
     if "${" not in text:
         return text
     return _USE.sub(lambda use: write(values.get(use[1], "")), text)

@@ -181,10 +181,10 @@ class Limiter:
     rows: tuple[LimitRow, ...]
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Limiter":
+    def from_json(cls, data: Mapping[str, Any]) -> "Limiter":
         names = [each.name for each in fields(LimitRow)]
-        rows = (LimitRow(**{name: row[name] for name in names}) for row in stored["rows"])
-        return cls(stored["word"], stored["why"], tuple(rows))
+        rows = (LimitRow(**{name: row[name] for name in names}) for row in data["rows"])
+        return cls(data["word"], data["why"], tuple(rows))
 
     @property
     def table(self) -> Table:
@@ -206,7 +206,7 @@ class Limiter:
         rows = (*machine, *usual)
         if self.word != _TARGET_SIDE:
             return replace(self, rows=rows)
-        word, why = _named(near)
+        word, why = _target_words(near)
         return Limiter(word, f"{why}{_room_words(rows)}", rows)
 
     def without_machine(self, host: str) -> "Limiter":
@@ -249,7 +249,7 @@ def limiter_of(
     message = MESSAGES[_limited_by(ending, bool(failed_trials))]
     word, why = message.title, f"{message.sentence} {message.remedy}".strip()
     if word == _TARGET_SIDE:
-        why = f"{_named(Busy())[1]}{_room_words(injectors)}"
+        why = f"{_target_words(Busy())[1]}{_room_words(injectors)}"
     machine = (
         [
             LimitRow("Injector's machine", reason, counted(n, "trials"), was_it="yes")
@@ -302,7 +302,7 @@ def _without_unknown(rows: Sequence[LimitRow]) -> tuple[LimitRow, ...]:
     return tuple(row for row in rows if row.measured != _UNKNOWN)
 
 
-def _named(near: Busy) -> tuple[str, str]:
+def _target_words(near: Busy) -> tuple[str, str]:
     """The word for the target's side, and the sentence about it."""
     for code, share in zip(_FULL, (near.target_cpu, near.target_link), strict=True):
         if share is not None and share >= BUSY_FROM:
@@ -314,8 +314,8 @@ def _named(near: Busy) -> tuple[str, str]:
 
 def _share_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
     usual = decimals_for([100 * share], most=2)
-    measured = percent(share, decimals=decimals_beside(100 * share, 100 * limit, usual))
-    return LimitRow(who, figure, measured, typed_percent(limit), was_it)
+    text = percent(share, decimals=decimals_beside(100 * share, 100 * limit, usual))
+    return LimitRow(who, figure, text, typed_percent(limit), was_it)
 
 
 def _room_words(rows: Iterable[LimitRow]) -> str:
@@ -416,8 +416,8 @@ def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | 
     mark = {None: "", True: "yes", False: "no"}[is_it]
     verdict = text_cell(mark, tone="bad" if is_it else "") if mark else empty(_NO_LIMIT)
     if limit is None:
-        measured = figure_cell(Figure(value), decimals_alone(value))
-        return Row(label, (measured, empty(_NO_LIMIT), verdict))
+        cell = figure_cell(Figure(value), decimals_alone(value))
+        return Row(label, (cell, empty(_NO_LIMIT), verdict))
     decimals = decimals_beside(value, limit, decimals_alone(value))
     limit_cell = figure_cell(Figure(limit), decimals_alone(limit))
     return Row(label, (figure_cell(Figure(value), decimals), limit_cell, verdict))

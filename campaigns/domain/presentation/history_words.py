@@ -70,8 +70,8 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
     name, value = METRICS[metric], f"{newest_ms(history, metric)}{THIN}ms"
     if history.n_counted < MIN_CAMPAIGNS:
         return sentence("history_few", value=f"{name} {value}", n=history.n_counted)
-    expected = history.course.expected
-    level = f": {name} {ms(expected.level)}" if expected else f"; {name} {value} in the newest"
+    span = history.course.expected
+    level = f": {name} {ms(span.level)}" if span else f"; {name} {value} in the newest"
     change = history.last_change
     if change is None:
         first = next(point for point in history.points if point.is_counted)
@@ -166,17 +166,17 @@ def evidence(change: Change) -> str:
 
 
 def _outlook(history: TestHistory, newest: str) -> Sentence:
-    expected = history.course.expected
-    if expected is None:
+    outlook = history.course.expected
+    if outlook is None:
         return []
-    span = f"{expected_words(expected)}{THIN}ms"
+    span = f"{expected_words(outlook)}{THIN}ms"
     if history.is_outlier:
         return sentence("history_outlier", value=newest, span=span)
     # With the range's decimals, as readers see both.
-    decimals = decimals_for([expected.level / 1000])
+    decimals = decimals_for([outlook.level / 1000])
     low, value, high = (
         rounded(each / 1000, decimals)
-        for each in (expected.low, history.newest.value_us, expected.high)
+        for each in (outlook.low, history.newest.value_us, outlook.high)
     )
     is_inside = low <= value <= high
     return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)

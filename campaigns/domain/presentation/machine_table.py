@@ -186,8 +186,8 @@ def _cpu_text(point: MachinePoint) -> str:
 
 
 def _memory_text(point: MachinePoint) -> str:
-    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
-    return f"{size(used)} of {size(whole)}" if whole and used is not None else ""
+    in_use, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return f"{size(in_use)} of {size(whole)}" if whole and in_use is not None else ""
 
 
 def _network_text(point: MachinePoint) -> str:

@@ -127,20 +127,20 @@ def phases_table(phases: Sequence[Phase], *, is_exact: bool = False) -> Table:
     for phase in phases:
         for injector, n_here in phase.by_injector.items():
             whole.by_injector[injector] = whole.by_injector.get(injector, 0) + n_here
-    shown = [*phases, whole] if len(phases) > 1 else []
-    rows = [_figures_of_phase(each) for each in shown]
-    begins = column_cells([Figure(each.start_s) for each in shown], decimals=2)
+    entries = [*phases, whole] if len(phases) > 1 else []
+    rows = [_figures_of_phase(each) for each in entries]
+    begins = column_cells([Figure(each.start_s) for each in entries], decimals=2)
     times = column_cells([row["duration"] for row in rows], decimals=2)
-    counts = [count_cell(each.n) for each in shown]
+    counts = [count_cell(each.n) for each in entries]
     counts = [
         Cell(cell.value, f"≈ {cell.text}", why=_SHARED_OUT) if each.is_shared_out else cell
-        for cell, each in zip(counts, shown, strict=True)
+        for cell, each in zip(counts, entries, strict=True)
     ]
     columns = [
         column_cells([row[key] for row in rows], decimals=1 if key == "rate" else None)
         for key in _FIGURES
     ]
-    shares = [text_cell(_shares(phase)) for phase in shown]
+    shares = [text_cell(_shares(phase)) for phase in entries]
     cells = zip(begins, times, counts, *columns, shares, strict=True)
     return Table(
         "phases",
@@ -148,7 +148,7 @@ def phases_table(phases: Sequence[Phase], *, is_exact: bool = False) -> Table:
         tuple(METRICS[key].column() for key in _PHASE_COLUMNS),
         tuple(
             Row(_phase_label(index, phase), each, "phase" if phase.injectors else "total")
-            for index, (each, phase) in enumerate(zip(cells, shown, strict=True))
+            for index, (each, phase) in enumerate(zip(cells, entries, strict=True))
         ),
         label_title="processes at work",
         note=f"{_EXACT if is_exact else _WHOLE} The rate of a phase is not that of the run.",
@@ -361,6 +361,6 @@ def _bytes(handshakes: Sequence[TlsHandshakes]) -> Iterator[list[str]]:
         if not rows or any(each.bytes_received is None for each in rows):
             continue
         n = sum(each.count for each in rows)
-        sent = figure(sum(each.bytes_sent for each in rows) / n)
-        received = figure(sum(each.bytes_received for each in rows) / n)
-        yield [f"Bytes of a {kind} handshake, mean", f"{sent} B sent, {received} B received"]
+        bytes_out = figure(sum(each.bytes_sent for each in rows) / n)
+        bytes_in = figure(sum(each.bytes_received for each in rows) / n)
+        yield [f"Bytes of a {kind} handshake, mean", f"{bytes_out} B sent, {bytes_in} B received"]

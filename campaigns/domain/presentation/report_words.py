@@ -99,8 +99,8 @@ def ending_text(outcome: str, reason: str) -> str:
 
 def errors_text(errors: int, attempts: int, noun: str) -> str:
     """How many of the attempts failed, in words: "no errors in 1,000 requests"."""
-    failed = units.counted(errors, "errors") if errors else "no errors"
-    return f"{failed} in {units.counted(attempts, noun)}"
+    words = units.counted(errors, "errors") if errors else "no errors"
+    return f"{words} in {units.counted(attempts, noun)}"
 
 
 def run_sentence(run: RunStatus) -> Sentence:

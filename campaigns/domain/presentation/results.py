@@ -95,12 +95,12 @@ class TestAnswer:
         return [*self.table.rows, *alone]
 
 
-class Labelled(Protocol):
+class _HasLabels(Protocol):
     plan_label: str
     label: str
 
 
-def labels_of(tests: Sequence[Labelled]) -> list[str]:
+def labels_of(tests: Sequence[_HasLabels]) -> list[str]:
     """What each is called among these: with its plan, where they have several."""
     has_plans = len({each.plan_label for each in tests}) > 1
     return [f"{each.plan_label}, {each.label}" if has_plans else each.label for each in tests]

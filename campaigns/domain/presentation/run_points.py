@@ -136,8 +136,8 @@ def _response_text(point: Point) -> str:
     failed_ms = point.get("failed_p50_ms")
     if failed_ms is None:
         return ok
-    failed = f"failed replies p50 {figure(failed_ms)}"
-    return f"{ok}  {failed}" if point["ok"] else failed
+    replies = f"failed replies p50 {figure(failed_ms)}"
+    return f"{ok}  {replies}" if point["ok"] else replies
 
 
 def _injector_cpu(point: Point) -> float | None:

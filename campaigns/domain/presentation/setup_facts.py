@@ -150,14 +150,14 @@ def _connections(arms: _Arms) -> Rows:
 
 def _opened_words(totals: Sequence[Total], mode: str) -> str:
     """3,600 full handshakes; 40 for 3,600 requests"""
-    n_opened, ok, failed, full, n_resumed = (
+    n_opened, ok, n_failed, full, n_resumed = (
         sum(each.count(name) for each in totals)
         for name in ("connections_opened", "ok", "failed", "tls_full", "tls_resumed")
     )
-    if (not n_opened and mode != ConnectionMode.KEEP_ALIVE) or not ok + failed:
+    if (not n_opened and mode != ConnectionMode.KEEP_ALIVE) or not ok + n_failed:
         return ""
-    if 2 * n_opened <= ok + failed:
-        return f"{count(n_opened)} for {counted(ok + failed, 'requests')}"
+    if 2 * n_opened <= ok + n_failed:
+        return f"{count(n_opened)} for {counted(ok + n_failed, 'requests')}"
     if full and n_resumed:
         return f"{count(n_resumed)} resumed, {count(full)} full"
     return f"{count(n_opened)}{' resumed' if n_resumed else ' full' if full else ''}"

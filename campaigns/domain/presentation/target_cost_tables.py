@@ -242,9 +242,9 @@ def profile_table(source: str, profile: Profile, measured_s: float | None) -> Ta
     )
     note = profile.fault
     if not note:
-        whole, lasted = counted(profile.samples, "samples"), duration(profile.lasted_s)
+        whole, length = counted(profile.samples, "samples"), duration(profile.lasted_s)
         of = f"; the measurement took {duration(measured_s)}" if measured_s else ""
-        note = f"perf record of {profile.of.words}: {whole} in {lasted}{of}."
+        note = f"perf record of {profile.of.words}: {whole} in {length}{of}."
     title = f"Profile of {source}"
     return Table(f"profile-{source}", title, _PROFILE, rows, "function", note)
 

@@ -71,7 +71,7 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     every = [each for verdicts in runs for each in verdicts if each.is_broken]
     broken = [each for each in every if not each.lacks_agent]
     missing = dict.fromkeys(each.rule for each in every if each.lacks_agent) if is_over else {}
-    unknown = f"Not measured, without an agent: {_listed(list(missing))}" if missing else ""
+    unknown = f"Not measured, without an agent: {_list_words(list(missing))}" if missing else ""
     if not broken:
         return unknown
     by_rule: dict[str, list[Verdict]] = {}
@@ -83,7 +83,7 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
     verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
     rules = [f"{rule} ({_measured_words(some, verb)})" for rule, some in by_rule.items()]
-    text = f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+    text = f"Broken{'' if is_over else ' so far'}{where}: {_list_words(rules)}"
     return f"{text}. {unknown}" if unknown else text
 
 
@@ -92,7 +92,7 @@ def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
     verdicts = [each for some in runs for each in some]
     if not verdicts or not all(each.passed and not each.is_open for each in verdicts):
         return ""
-    return f"Kept: {_listed(list(dict.fromkeys(each.rule for each in verdicts)))}"
+    return f"Kept: {_list_words(list(dict.fromkeys(each.rule for each in verdicts)))}"
 
 
 def open_words(verdicts: Sequence[Verdict]) -> list[str]:
@@ -123,7 +123,7 @@ def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
     return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
 
 
-def _listed(rules: list[str]) -> str:
+def _list_words(rules: list[str]) -> str:
     if len(rules) > _MOST_NAMED + 1:
         rules = [*rules[:_MOST_NAMED], f"{len(rules) - _MOST_NAMED} more"]
     return and_joined(rules)
@@ -142,16 +142,13 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
-    figures = _figure_cell(verdict), limit_cell(verdict)
     if verdict.is_open:
-        return (*figures, _result([verdict]), empty(_why_open(verdict)))
-    return (
-        *figures,
-        _result([verdict]),
-        empty("The rule is not broken.")
-        if verdict.passed
-        else count_cell(verdict.since, _NO_AGENT),
-    )
+        since = empty(_why_open(verdict))
+    elif verdict.passed:
+        since = empty("The rule is not broken.")
+    else:
+        since = count_cell(verdict.since, _NO_AGENT)
+    return _figure_cell(verdict), limit_cell(verdict), _result([verdict]), since
 
 
 def _figure_cell(verdict: Verdict) -> Cell:

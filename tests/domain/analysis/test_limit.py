@@ -120,12 +120,8 @@ def test_a_machine_s_link_is_as_full_as_its_busier_direction():
 
 
 def test_noise_is_a_note_of_a_run_that_took_turns_and_what_was_not_sent_a_doubt():
-    observed = {
-        "own_time": Observation(5_000),
-        "steal": Observation(0.2),
-        "dropped": Observation(0.5),
-    }
-    judged = judge(observed, Timing.of([10_000] * 2000))
+    seen = {"own_time": Observation(5_000), "steal": Observation(0.2), "dropped": Observation(0.5)}
+    judged = judge(seen, Timing.of([10_000] * 2000))
     assert judged.is_busy
     noted = with_noise_noted(judged)
     assert [each.code for each in noted.measurement.reasons] == ["dropped"]
