@@ -3,7 +3,7 @@ are like for like: what is the same, what is equal, and what differs.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from campaigns.domain.metrics.injector_end import peers_of
@@ -54,7 +54,7 @@ def like_for_like(
         ("host", _host),
         ("plan", lambda each: each.frozen.plan_label),
     ):
-        values = [_joined_texts(of_run(each) for each in arm) for arm in arms]
+        values = [texts_of(of_run(each) for each in arm) for arm in arms]
         texts = _host_texts(arms, values) if of_run is _host else values
         _sort_in(facts, "same", name, texts, values[0] == values[1])
     for each in likeness_among(arms):
@@ -65,7 +65,7 @@ def like_for_like(
 
 def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     """What should be alike in arms whose targets differ; each of them has runs."""
-    hosts = [_joined_texts(host for each in arm for host in each.injector_hosts) for arm in arms]
+    hosts = [texts_of(host for each in arm for host in each.injector_hosts) for arm in arms]
     totals = [[each.measurement.total for each in arm] for arm in arms]
     sizes = [_content_bytes(total) for total in totals]
     counts = [sum((Counter(each.statuses) for each in total), Counter()) for total in totals]
@@ -106,13 +106,14 @@ def _host_texts(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Seque
     return hosts if may_see else ["not shown"] * len(hosts)
 
 
-def _joined_texts(values) -> str:
+def texts_of(values: Iterable[str | None]) -> str:
+    """Each once, in order."""
     return ", ".join(sorted(set(filter(None, values))))
 
 
 def _host(each: ArmRun) -> str:
     """The addresses actually connected to, or the endpoint's host if none is known."""
-    hosts = _joined_texts(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
+    hosts = texts_of(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
     return hosts or each.frozen.endpoint.host
 
 

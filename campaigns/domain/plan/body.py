@@ -184,12 +184,16 @@ def read_file(reader: JsonReader, name: str) -> Blob | None:
     return blob
 
 
-def read_form(reader: JsonReader) -> tuple[tuple[str, str], ...]:
-    raw = reader.data.get("form") or []
-    if not isinstance(raw, list | tuple) or not all(
+def are_pairs(raw: Any) -> bool:
+    return isinstance(raw, list | tuple) and all(
         isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
         for pair in raw
-    ):
+    )
+
+
+def read_form(reader: JsonReader) -> tuple[tuple[str, str], ...]:
+    raw = reader.data.get("form") or []
+    if not are_pairs(raw):
         reader.fail("form", "Write form fields as pairs of name and value.")
         return ()
     _check_size(reader, "form", raw)

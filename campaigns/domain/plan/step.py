@@ -23,6 +23,7 @@ from campaigns.domain.plan.body import (
     MAX_FILES_BYTES,
     Blob,
     FormField,
+    are_pairs,
     file_bytes,
     form_bytes,
     multipart_bytes,
@@ -197,10 +198,7 @@ def path_fault(path: str) -> str | None:
 
 def read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
     raw = reader.data.get("headers", [])
-    if not isinstance(raw, list | tuple) or not all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
-        for pair in raw
-    ):
+    if not are_pairs(raw):
         reader.fail("headers", "Write headers as pairs of name and value.")
         return ()
     if len(raw) > MAX_HEADERS:

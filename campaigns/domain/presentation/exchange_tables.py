@@ -93,13 +93,17 @@ def timed_columns(
         else None
         for total, part, duration_s in rows
     ]
-    figures = [
-        [Figure(each) for each in rates_per_s],
+    figures = [[Figure(each) for each in rates_per_s], *time_figures(timings, percentiles)]
+    return [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
+
+
+def time_figures(timings: Sequence[Timing], percentiles: Sequence[int]) -> list[list[Figure]]:
+    """All means, then all of each percentile, then all maxima, in ms."""
+    return [
         [Figure(timing.mean_us / 1000) for timing in timings],
         *([percentile_figure(timing, q) for timing in timings] for q in percentiles),
         [Figure(timing.max_us / 1000) for timing in timings],
     ]
-    return [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
 
 
 # What counts the ends of a timing, where it is not of ok requests.

@@ -21,7 +21,7 @@ from campaigns.domain.metrics.snapshot import (
 )
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
+from campaigns.domain.presentation.exchange_tables import time_figures, timed_columns
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
     Cell,
@@ -60,11 +60,7 @@ def parts_table(total: Total) -> Table:
     """Where the response time goes; a part that did not happen is absent, not 0."""
     timings = [(part, total.timing(part)) for part in _SHOWN_PARTS]
     present = [(part, timing) for part, timing in timings if timing.n]
-    figures = [
-        [Figure(timing.mean_us / 1000) for _, timing in present],
-        *([percentile_figure(timing, q) for _, timing in present] for q in (P50, P95)),
-        [Figure(timing.max_us / 1000) for _, timing in present],
-    ]
+    figures = time_figures([timing for _, timing in present], (P50, P95))
     decimals = decimals_for_parts(each.value for column in figures for each in column)
     columns = [column_cells(column, decimals=decimals) for column in figures]
     columns.append([count_cell(timing.n) for _, timing in present])
@@ -210,11 +206,7 @@ def redirects_table(total: Total) -> Table:
     """A row for each request of those that were redirected; no rows where none was."""
     hops = [(nth, total.timing(hop(nth))) for nth in range(len(HOPS))]
     timings = [timing for _, timing in hops if timing.n]
-    figures = [
-        [Figure(timing.mean_us / 1000) for timing in timings],
-        *([percentile_figure(timing, q) for timing in timings] for q in _HOP_PERCENTILES),
-        [Figure(timing.max_us / 1000) for timing in timings],
-    ]
+    figures = time_figures(timings, _HOP_PERCENTILES)
     columns = [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
     keys = ("mean", *(name(q) for q in _HOP_PERCENTILES), "max", "n")
     return Table(

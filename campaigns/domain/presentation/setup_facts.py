@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean
 
-from campaigns.domain.analysis.likeness import ArmRun
+from campaigns.domain.analysis.likeness import ArmRun, texts_of
 from campaigns.domain.metrics.injector_end import (
     TlsHandshakes,
     peers_of,
@@ -57,9 +57,7 @@ def setup_facts(arms: _Arms) -> Facts:
     arms = {label: runs for label, runs in arms.items() if runs}
     over_tls = {label: runs for label, runs in arms.items() if runs[0].frozen.endpoint.is_tls}
     shown_arms = {label: runs for label, runs in arms.items() if runs[0].shows_machine}
-    addresses = _joined_texts(
-        peer for runs in shown_arms.values() for peer in peers_of(_ends(runs))
-    )
+    addresses = texts_of(peer for runs in shown_arms.values() for peer in peers_of(_ends(runs)))
     notes = {label: dict(runs[0].frozen.environment) for label, runs in shown_arms.items()}
     groups = [
         (TLS, _rows(over_tls, _TLS)),
@@ -97,14 +95,10 @@ _Value = Callable[[Sequence[ArmRun]], Iterable[str | None]]
 
 def _rows(arms: _Arms, columns: Mapping[str, _Value]) -> Rows:
     rows = [
-        (name, told_once({label: _joined_texts(of(runs)) for label, runs in arms.items()}))
+        (name, told_once({label: texts_of(of(runs)) for label, runs in arms.items()}))
         for name, of in columns.items()
     ]
     return [(name, value) for name, value in rows if value]
-
-
-def _joined_texts(values: Iterable[str | None]) -> str:
-    return ", ".join(sorted(set(filter(None, values))))
 
 
 def _ends(runs: Sequence[ArmRun]):
