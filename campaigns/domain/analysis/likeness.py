@@ -82,7 +82,13 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
         Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), is_close),
         Likeness(
             "status",
-            tuple(map(_status_words, statuses)),
+            tuple(
+                f"{next(iter(shares))} only"
+                if len(shares) == 1
+                else ", ".join(f"{status} {percent(share)}" for status, share in shares.items())
+                or "none"
+                for shares in statuses
+            ),
             all(
                 abs(statuses[0].get(status, 0.0) - each.get(status, 0.0)) <= within
                 for each in statuses
@@ -130,12 +136,6 @@ def _content_bytes(totals: Sequence[Total]) -> float:
 def _failed_share(totals: Sequence[Total]) -> float:
     n_failed = sum(each.count("failed") for each in totals)
     return n_failed / max(1, n_failed + sum(each.count("ok") for each in totals))
-
-
-def _status_words(shares: dict[str, float]) -> str:
-    if len(shares) == 1:
-        return f"{next(iter(shares))} only"
-    return ", ".join(f"{status} {percent(share)}" for status, share in shares.items()) or "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,12 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     )
     where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
     verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
-    rules = [f"{rule} ({_measured_words(some, verb)})" for rule, some in by_rule.items()]
+    rules = []
+    for rule, some in by_rule.items():
+        noun = "session" if some[0].metric.startswith("session") else "request"
+        worst = _worst_of(some)
+        words = f"{verb} {ends_cell(worst).text}" if worst else f"no {noun} succeeded"
+        rules.append(f"{rule} ({words})")
     text = f"Broken{'' if is_over else ' so far'}{where}: {_list_words(rules)}"
     return f"{text}. {unknown}" if unknown else text
 
@@ -115,12 +120,6 @@ def _why_open(verdict: Verdict) -> str:
         return f"{text} on a busy machine, whose delay it may be."
     least = measured_cell(verdict.at_least, verdict).text
     return f"{text}, {least} without the injector's part."
-
-
-def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
-    if worst := _worst_of(verdicts):
-        return f"{verb} {ends_cell(worst).text}"
-    return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
 
 
 def _list_words(rules: list[str]) -> str:
