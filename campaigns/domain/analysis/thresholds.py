@@ -239,8 +239,11 @@ class ThresholdJudge:
         return Verdict(*rule, value, is_kept, since, at_least, **part)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
-        """Of all seconds that were told; `since` None where none was."""
-        figure = machine_figure(each.metric, self.machines, n_whole_seconds(duration_s))
+        """Of all seconds that were told, of the machine with the highest figure at last; `since`
+        None where none was."""
+        n_seconds = n_whole_seconds(duration_s)
+        figures = [_so_far(each.metric, points, n_seconds) for points in self.machines.values()]
+        figure = max(filter(None, figures), key=lambda pairs: pairs[-1][1], default=[])
         since = None
         for second, value in figure:
             if each.is_kept(value):
@@ -267,16 +270,8 @@ _PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {
 }
 
 
-def machine_figure(
-    metric: str, machines: Mapping[str, Sequence[MachinePoint]], n_seconds: int
-) -> list[tuple[int, float]]:
-    """(second, % of everything told up to its end) of the machine with the highest one at last; []
-    where none told it. `n_seconds`: how many were measured."""
-    figures = [_so_far(metric, points, n_seconds) for points in machines.values()]
-    return max(filter(None, figures), key=lambda each: each[-1][1], default=[])
-
-
 def _so_far(metric: str, points: Sequence[MachinePoint], n_seconds: int) -> list[tuple[int, float]]:
+    """(second, % of everything told up to its end). `n_seconds`: how many were measured."""
     inside = [point for point in points if 0 <= point.second < n_seconds]
     parts_by_second = [(each.second, parts) for each in inside if (parts := _PARTS[metric](each))]
     sums = accumulate(

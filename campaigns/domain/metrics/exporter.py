@@ -199,11 +199,6 @@ class ExporterReading:
     has_own_process: bool = False
     has_perf: bool = False
 
-    def is_as_old_as(self, other: "ExporterReading") -> bool:
-        """Whether it has the same values as an earlier one: CPU time, idle or not, always grows."""
-        cpu = {key: value for key, value in self.counters.items() if key[0] in CPU}
-        return bool(cpu) and all(other.counters.get(key) == value for key, value in cpu.items())
-
 
 def read_exporter(samples: Iterable[Sample], *, itself: str = "") -> ExporterReading:
     """From samples of METRICS. `itself`: a name for the process that answers, where it is what is
@@ -422,7 +417,9 @@ class ExporterSeconds:
             return None
         now = reading_of(text, itself=self._itself)
         self._text_hash, self.offers = hash(text), offers(now)
-        if self._before and now.is_as_old_as(self._before[1]):
+        # CPU time, idle or not, always grows.
+        cpu = {key: value for key, value in now.counters.items() if key[0] in CPU}
+        if self._before and cpu and cpu.items() <= self._before[1].counters.items():
             # The next interval begins where these values were first seen.
             self._why = _OLD
             return None

@@ -301,22 +301,20 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     return text
 
 
-def redacted_header(name: str, value: str, secrets: Iterable[str] = ()) -> str:
-    """The line of a header; of a cookie that is set its name stays."""
-    if name.lower() == "set-cookie" and (cookie := _COOKIE.fullmatch(value)):
-        return f"{name}: {cookie[1]}={HIDDEN}{cookie[2]}"
-    if _SECRET_HEADER.search(name):
-        return f"{name}: {HIDDEN}"
-    return f"{name}: {redacted(value, secrets)}"
-
-
 def redacted_head(text: str, secrets: Iterable[str] = ()) -> str:
     """A request line or status line and its headers, one a line."""
     first, *headers = text.split("\n")
     lines = [redacted(first, secrets)]
     for header in headers:
         name, colon, value = header.partition(":")
-        lines.append(redacted_header(name, value.strip(), secrets) if colon else redacted(header))
+        value = value.strip()
+        if not colon:
+            lines.append(redacted(header))
+        elif name.lower() == "set-cookie" and (cookie := _COOKIE.fullmatch(value)):
+            lines.append(f"{name}: {cookie[1]}={HIDDEN}{cookie[2]}")  # its name stays
+        else:
+            is_secret = _SECRET_HEADER.search(name)
+            lines.append(f"{name}: {HIDDEN if is_secret else redacted(value, secrets)}")
     return "\n".join(lines)
 
 

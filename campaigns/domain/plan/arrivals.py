@@ -132,12 +132,6 @@ def split(total: int, shard: LoadSlice) -> int:
     return total * weights[shard.index] // whole + (shard.index in by_size[:n_left])
 
 
-def part_among(shard: LoadSlice, indexes: list[int]) -> LoadSlice:
-    """The shard as one of those with these indexes only."""
-    weights = tuple(shard.weights[index] for index in indexes) if shard.weights else ()
-    return LoadSlice(indexes.index(shard.index), len(indexes), weights)
-
-
 class RateCurve:
     """Where the integral of the rate reaches a position."""
 
@@ -333,7 +327,9 @@ def requests_of(load: Load, shard: LoadSlice) -> int | None:
     at_work = [one.index for one in each if connections_of(load, one)]
     if shard.index not in at_work:
         return 0
-    return split(load.requests, part_among(shard, at_work))
+    weights = tuple(shard.weights[index] for index in at_work) if shard.weights else ()
+    part = LoadSlice(at_work.index(shard.index), len(at_work), weights)
+    return split(load.requests, part)
 
 
 CHUNK = 4096
