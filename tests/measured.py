@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from campaigns.domain.analysis.judgement import Observed, judge
+from campaigns.domain.analysis.judgement import Observation, judge
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.metrics.series import pack
 from campaigns.domain.metrics.snapshot import Timing
@@ -115,7 +115,7 @@ def _read(run: Run, *seen: Any) -> str:
 
 def spoil(run: Run, **values: float) -> None:
     """Judge the run again, by these observed values alone."""
-    observed = {code: Observed(value) for code, value in values.items()}
+    observed = {code: Observation(value) for code, value in values.items()}
     judgement = judge(observed, Timing.of([10_000] * 2000))
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,

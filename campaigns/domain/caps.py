@@ -48,8 +48,8 @@ class Cap:
         """The same without its unit."""
         if self.scale == 1 or not value:
             return number(value)
-        scaled = value / self.scale
-        return "< 0.001" if scaled < 0.001 else figure(scaled)
+        in_units = value / self.scale
+        return "< 0.001" if in_units < 0.001 else figure(in_units)
 
 
 RUNS = Cap("RUNS", "Active runs", "active runs", "It begins when one of them has ended.")
@@ -169,13 +169,13 @@ class Use:
         """Why `adding` more is too much, and what to do; "" while it fits."""
         if self.ceiling.holds(self.total + adding):
             return ""
-        planned = f", {self.planned_words} of it still to come" if self.planned else ""
+        to_come = f", {self.planned_words} of it still to come" if self.planned else ""
         is_told = self.cap.scale != 1 or adding > 1
-        added = f" This would add {self.cap.figure(adding)}." if is_told else ""
+        more = f" This would add {self.cap.figure(adding)}." if is_told else ""
         share = f" ({self.ceiling.of})" if self.ceiling.of else ""
         return (
             f"{project} has {self.cap.figure(self.total)} of at most {self.cap.words(self.most)}"
-            f"{share}{planned}.{added} {self.cap.remedy} {RAISE}"
+            f"{share}{to_come}.{more} {self.cap.remedy} {RAISE}"
         )
 
 

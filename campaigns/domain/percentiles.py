@@ -130,10 +130,10 @@ def beyond(n: int, per_100k: int) -> float:
 
 def shown(n: int, per_100k: int) -> Shown:
     """Ok with ten samples beyond the percentile, weak with five, no below."""
-    scaled = n * (WHOLE - per_100k)
-    if scaled >= _SOUND_BEYOND * WHOLE:
+    product = n * (WHOLE - per_100k)
+    if product >= _SOUND_BEYOND * WHOLE:
         return Shown.OK
-    return Shown.WEAK if scaled >= _WEAK_BEYOND * WHOLE else Shown.NO
+    return Shown.WEAK if product >= _WEAK_BEYOND * WHOLE else Shown.NO
 
 
 def why_not_shown(n: int, per_100k: int, nouns: str = "requests") -> str:
@@ -144,9 +144,9 @@ def why_not_shown(n: int, per_100k: int, nouns: str = "requests") -> str:
         return ""
     if not n:
         return said_of(nouns, NO_TIMES)
-    needed = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
+    least = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
-    needs = f"{name(per_100k)} needs {needed:,} {nouns} (ten beyond it)"
+    needs = f"{name(per_100k)} needs {least:,} {nouns} (ten beyond it)"
     return f"{word}: {needs}; there {'is' if n == 1 else 'are'} {n:,}."
 
 

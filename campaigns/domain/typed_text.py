@@ -57,10 +57,9 @@ _NUMBERED_NAME = re.compile(r" \((\d{1,6})\)$")
 
 def next_name(name: str, taken: Collection[str]) -> str:
     """Nightly → Nightly (2) → Nightly (3): the first number that is not taken."""
-    numbered = _NUMBERED_NAME.search(name)
+    match = _NUMBERED_NAME.search(name)
     base = _NUMBERED_NAME.sub("", name)
-    first = int(numbered[1]) + 1 if numbered else 2
-    suffixes = (f" ({number})" for number in count(first))
+    suffixes = (f" ({number})" for number in count(int(match[1]) + 1 if match else 2))
     names = (base[: LONGEST_NAME - len(suffix)] + suffix for suffix in suffixes)
     return next(each for each in names if each not in taken)
 
@@ -68,17 +67,13 @@ def next_name(name: str, taken: Collection[str]) -> str:
 def composed(text: str) -> str:
     """Each letter in the one form that Unicode has for it: é may also be typed as e with an accent
     after it. Without what is invisible, which comes along when a name is pasted."""
-    return normalize("NFC", _visible(text))
-
-
-def _visible(text: str) -> str:
-    if not _INVISIBLE.search(text):  # nearly every name
-        return text
-    text_shown = ""
-    for each in text:
-        if not _INVISIBLE.match(each) or (text_shown and _is_part_of(text_shown[-1], each)):
-            text_shown += each
-    return text_shown.rstrip(_JOINERS)
+    if _INVISIBLE.search(text):  # hardly any name
+        plain = ""
+        for each in text:
+            if not _INVISIBLE.match(each) or (plain and _is_part_of(plain[-1], each)):
+                plain += each
+        text = plain.rstrip(_JOINERS)
+    return normalize("NFC", text)
 
 
 def _is_part_of(before: str, mark: str) -> bool:
@@ -285,13 +280,12 @@ def check_unchanged(opened: str | None, *, stored: Content, wanted: Content) -> 
     before = dict(part.partition("=")[::2] for part in opened.split())
     now, after = _digests(stored), _digests(wanted)
     paths = [*now, *(path for path in before if path not in now)]
-    changed = [
+    if changes := [
         path
         for path in paths
         if before.get(path) != now.get(path) and now.get(path) != after.get(path)
-    ]
-    if changed:
-        raise ChangedMeanwhile(changed, version_token(stored))
+    ]:
+        raise ChangedMeanwhile(changes, version_token(stored))
 
 
 def _digests(content: Content) -> dict[str, str]:

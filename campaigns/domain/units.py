@@ -16,6 +16,7 @@ TO = " to "
 MAX_DECIMALS = 3  # a microsecond in milliseconds, the resolution of measurements
 _MOST_BESIDE = 6  # of a figure that hardly differs from its limit
 _APART = 1.05
+_HALF_A_YEAR = 183
 
 
 def rounded(value: float | Decimal, decimals: int) -> Decimal:
@@ -293,13 +294,7 @@ def when_words(then: datetime, now: datetime) -> str:
         return f"{('today', 'yesterday')[days]} {clock}"
     if then.year != now.year and days > _HALF_A_YEAR:
         return f"{then:%a} {then.day} {then:%b %Y}"
-    weeks = (_monday(now) - _monday(then)) // 7
+    monday, monday_then = (day.toordinal() - day.weekday() for day in (now, then))
+    weeks = (monday - monday_then) // 7
     when = ", last week" if weeks == 1 else ""
     return f"{then:%a} {then.day} {then:%b} {clock}{when}"
-
-
-_HALF_A_YEAR = 183
-
-
-def _monday(day: datetime) -> int:
-    return day.toordinal() - day.weekday()

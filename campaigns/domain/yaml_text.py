@@ -53,7 +53,7 @@ def read_yaml(text: str) -> YamlDocument:
         raise InvalidYaml(f"{str(error).splitlines()[0]}.") from None
 
 
-class _Anchored(NamedTuple):
+class _Anchor(NamedTuple):
     value: Any
     n_values: int
     n_characters: int
@@ -63,7 +63,7 @@ class _Builder:
     def __init__(self, events: Iterator[Any]):
         self._events = events
         self._lines: dict[str, int] = {}
-        self._anchors: dict[str, _Anchored] = {}
+        self._anchors: dict[str, _Anchor] = {}
         self._n_values = self._n_characters = 0
 
     def document(self) -> YamlDocument:
@@ -102,7 +102,7 @@ class _Builder:
             value = (self._list if kind == "SequenceStart" else self._object)(path, depth + 1)
         if event.anchor:
             sizes = self._n_values - before[0], self._n_characters - before[1]
-            self._anchors[event.anchor] = _Anchored(value, *sizes)
+            self._anchors[event.anchor] = _Anchor(value, *sizes)
         return value
 
     def _list(self, path: str, depth: int) -> list[Any]:
@@ -111,7 +111,7 @@ class _Builder:
             event, kind = self._next_kind()
             if kind == "SequenceEnd":
                 return values
-            values.append(self._value(event, kind, _joined(path, len(values)), depth))
+            values.append(self._value(event, kind, _path(path, len(values)), depth))
 
     def _object(self, path: str, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -124,7 +124,7 @@ class _Builder:
             if name.value in values:
                 raise InvalidYaml(f"{name.value} is here twice.", _line(name))
             self._count(_line(name), 0, len(name.value))
-            of_name = _joined(path, name.value)
+            of_name = _path(path, name.value)
             values[name.value] = self._value(*self._next_kind(), of_name, depth)
             self._lines[of_name] = _line(name)
 
@@ -153,7 +153,7 @@ def _scalar(event: Any, line: int) -> Any:
     return text
 
 
-def _joined(path: str, name: str | int) -> str:
+def _path(path: str, name: str | int) -> str:
     return f"{path}.{name}" if path else str(name)
 
 

@@ -207,16 +207,16 @@ class CapacityAnswer:
     rule: int = RULE_VERSION
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "CapacityAnswer":
-        capacity = stored["capacity"]
+    def from_json(cls, data: Mapping[str, Any]) -> "CapacityAnswer":
+        capacity = data["capacity"]
         return cls(
-            ending=Ending(stored["ending"]),
+            ending=Ending(data["ending"]),
             capacity=CapacityInterval(**capacity) if capacity else None,
-            at_least=stored["at_least"],
-            below=stored["below"],
-            searches=tuple(SearchResult(**each) for each in stored["searches"]),
-            drift=stored["drift"],
-            rule=stored["rule"],
+            at_least=data["at_least"],
+            below=data["below"],
+            searches=tuple(SearchResult(**each) for each in data["searches"]),
+            drift=data["drift"],
+            rule=data["rule"],
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -242,8 +242,8 @@ class CapacitySearch:
         self._rate = rules.start_per_s
         self._bracket: _Bracket | None = None  # None while the rate is doubled
         self._first: float | None = None
-        self._passed: list[float] = []
-        self._failed: list[float] = []
+        self._passes: list[float] = []
+        self._failures: list[float] = []
         self._results: list[SearchResult] = []
         self._begun_at = 1
         self._has_just_failed = False
@@ -253,8 +253,8 @@ class CapacitySearch:
         """Learn from the trial that `next_action` asked for. Any other was asked for by an earlier
         rule; that ends the search, because this rule cannot go on with it."""
         if trial.result != TrialResult.UNTRUSTED:
-            tried = self._passed if trial.result == TrialResult.PASSED else self._failed
-            tried.append(trial.rate_per_s)
+            rates = self._passes if trial.result == TrialResult.PASSED else self._failures
+            rates.append(trial.rate_per_s)
         if self.ending or not isclose(trial.rate_per_s, self._rate, rel_tol=_SAME_RATE):
             self.ending = self.ending or Ending.STOPPED
             return
@@ -270,10 +270,10 @@ class CapacitySearch:
         if self._bracket is not None:
             self._bracket.take(trial.rate_per_s, has_passed)
             self._halve(has_passed)
-        elif not has_passed and not self._passed:
+        elif not has_passed and not self._passes:
             self.ending = Ending.BELOW
         elif not has_passed:
-            low, high = max(self._passed), self._rate
+            low, high = max(self._passes), self._rate
             self._bracket = _Bracket(low, high, self._rules.limit_per_s, True, True)
             self._halve(has_passed)
         elif self._rate >= self._rules.limit_per_s:
@@ -289,19 +289,19 @@ class CapacitySearch:
             number=self._n_trials + 1,
             search=0 if self._first is None else len(self._results) + 1,
             rate_per_s=self._rate,
-            low=bracket.low if bracket else max(self._passed, default=None),
+            low=bracket.low if bracket else max(self._passes, default=None),
             high=bracket.high if bracket else None,
             after_drain=self._has_just_failed,
         )
 
     def answer(self, ending: Ending) -> CapacityAnswer:
         """What is known now, when it ends like this."""
-        below = min(self._failed, default=None)
-        passed = [rate for rate in self._passed if below is None or rate < below]
+        below = min(self._failures, default=None)
+        lower = [rate for rate in self._passes if below is None or rate < below]
         capacity = capacity_of(self._results)
         if capacity is None and self._first is not None:
             capacity = CapacityInterval(self._first, None, None, 0)
-        drift, least = trend_of(self._results).drift, max(passed, default=None)
+        drift, least = trend_of(self._results).drift, max(lower, default=None)
         searches = tuple(self._results)
         return CapacityAnswer(ending, capacity, least, below, searches, drift, RULE_VERSION)
 
@@ -322,7 +322,11 @@ class CapacitySearch:
             self._begun_at = self._n_trials + 1
             self.ending = self._ending_after_search()
             if not self.ending:
-                self._bracket = self._window(len(self._results) + 1)
+                # Its middle is shifted at random by up to half of what it reaches to either side.
+                limit, search = self._rules.limit_per_s, len(self._results) + 1
+                draw = np.random.default_rng((self._rules.seed, search)).uniform(-0.5, 0.5)
+                centre = self._first * WINDOW**draw
+                self._bracket = _Bracket(centre / WINDOW, min(centre * WINDOW, limit), limit)
                 self._rate = self._bracket.next_rate(RESOLUTION)
         elif self._first and not self._first / _LOST < rate < self._first * _LOST:
             self.ending = Ending.DRIFTED
@@ -342,13 +346,6 @@ class CapacitySearch:
             return Ending.DRIFTED if trend.is_suspected else Ending.FOUND
         is_worth_more = trend.is_suspected or width <= NEARLY_NARROW
         return Ending.FOUND if self._n_trials >= ENOUGH_TRIALS and not is_worth_more else None
-
-    def _window(self, search: int) -> "_Bracket":
-        """Shifted at random by up to half of what it reaches to either side."""
-        draw = np.random.default_rng((self._rules.seed, search)).uniform(-0.5, 0.5)
-        centre = self._first * WINDOW**draw
-        limit = self._rules.limit_per_s
-        return _Bracket(centre / WINDOW, min(centre * WINDOW, limit), limit)
 
 
 @dataclass(slots=True)
@@ -405,12 +402,12 @@ def trial_of(
     if untold := [each.metric for each in verdicts if each.lacks_agent]:
         why = f"No agent or exporter reported {' and '.join(untold)}."
         return Trial(rate_per_s, TrialResult.UNTRUSTED, why)
-    broken = ", ".join(_measured(each) for each in verdicts if each.is_broken)
+    broken = ", ".join(_text(each) for each in verdicts if each.is_broken)
     is_open = judgement.target.state is None or any(each.is_open for each in verdicts)
     is_open = is_open or any(each.code in UNSENT for each in judgement.measurement.reasons)
     if is_open and not broken:
         both_ends = [
-            f"{_measured(each)} as measured and {_beside_limit(each.at_least, each)} without the "
+            f"{_text(each)} as measured and {_beside_limit(each.at_least, each)} without the "
             "injector's part"
             for each in verdicts
             if each.is_open and each.at_least
@@ -429,7 +426,7 @@ def without_machine(trial: Trial, host: str) -> Trial:
     return replace(trial, reason=without_addresses(", ".join(reasons), host))
 
 
-def _measured(verdict: Verdict) -> str:
+def _text(verdict: Verdict) -> str:
     """p95 758 ms"""
     return f"{verdict.metric} {_beside_limit(verdict.measured, verdict)}"
 

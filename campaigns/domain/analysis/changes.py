@@ -33,8 +33,8 @@ _SPIKE_LIMIT = (
 
 def spikes_of(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For each value whether it is a spike, and the median of its neighbours. At least 4 values."""
-    padded = np.pad(series, _REACH, mode="reflect")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1)
+    wider = np.pad(series, _REACH, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(wider, 2 * _REACH + 1)
     neighbours = np.delete(windows, _REACH, axis=1)
     medians = _medians_of_six(neighbours)
     spread = _medians_of_six(np.abs(neighbours - medians[:, None]))
@@ -98,21 +98,17 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     if not begin:
         return Steadiness(0.0, 0, 1.0)
     departure = bounds[1] if _are_alike(levels[0], levels[-1]) else 0
-    off = _off_before(_median(logs[departure:begin]), levels[first - 1], levels[-1])
+    # By how much the logs were off the last level before it: as a whole, unless most of them were
+    # as they are now, or off to the other side. Then a rise or a fall is from the nearest level.
+    off, step = _median(logs[departure:begin]) - levels[-1], levels[first - 1] - levels[-1]
+    if off * step <= 0 or abs(np.expm1(off)) <= _TOLERANCE:
+        off = step
     share = (begin - departure) / len(logs)
     return Steadiness(share, begin * size, float(np.exp(off)), departure * size)
 
 
 def _are_alike(level: float, other: float) -> bool:
     return abs(np.expm1(level - other)) <= _TOLERANCE
-
-
-def _off_before(whole: float, nearest: float, last: float) -> float:
-    """By how much the logs were off the last level before it: as a whole, unless most of them were
-    as they are now, or off to the other side. Then a rise or a fall is from the nearest level."""
-    off, step = whole - last, nearest - last
-    is_told_by_whole = off * step > 0 and abs(np.expm1(off)) > _TOLERANCE
-    return off if is_told_by_whole else step
 
 
 def change_points(series: np.ndarray, raw: np.ndarray) -> list[int]:
@@ -131,14 +127,9 @@ def _limit_of(limits: Sequence[tuple[int, float]], n: int) -> float:
     return float(np.interp(n, *zip(*limits, strict=True)))
 
 
-def _log_growths() -> np.ndarray:
-    """By `_LONE` and `_RHOS`: how squared differences grow with the lag, in logarithms."""
-    alike = 1 - _LONE[:, None, None]
-    sizes = 1 - alike * _RHOS[:, None] ** _LAGS
-    return np.log(sizes / sizes[..., :1])
-
-
-_GROWTHS = _log_growths()
+# By `_LONE` and `_RHOS`: how squared differences grow with the lag, in logarithms.
+_SIZES = 1 - (1 - _LONE[:, None, None]) * _RHOS[:, None] ** _LAGS
+_GROWTHS = np.log(_SIZES / _SIZES[..., :1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,10 +304,12 @@ def course_of(values: Sequence[float | None]) -> Course:
     is_relevant = np.abs(np.expm1(logs - medians)) > _LEAST_SHARE
     is_outlier = is_spike & is_relevant & ~with_it.any(axis=0)
     places = np.flatnonzero(~is_outlier)  # in `usable`, of the values that make levels
-    wanted = series[places]
-    cuts = _cuts(wanted)
+    level_values = series[places]
+    cuts = _cuts(level_values)
     indices = [usable[place] for place in places]
-    changes = [_change(wanted, *around, indices) for around in _neighbours(cuts, len(wanted))]
+    changes = [
+        _change(level_values, *around, indices) for around in _neighbours(cuts, len(level_values))
+    ]
     outliers = frozenset(usable[place] for place in np.flatnonzero(is_outlier))
     level = places[cuts[-1]] if cuts else 0
     stretch = [series[place] for place in places if level <= place < len(series) - 1]
@@ -326,31 +319,27 @@ def course_of(values: Sequence[float | None]) -> Course:
 def _cuts(values: np.ndarray) -> list[int]:
     """The indices at which a new level begins, at least three values apart."""
     logs = np.log(values)
-    proposed: set[int] = set()
+    candidates: set[int] = set()
     for begin in range(0, max(1, len(values) - _STEP), _STEP):
-        proposed.update(_proposals(values, logs, begin, min(begin + _WINDOW, len(values))))
+        candidates.update(_proposals(values, logs, begin, min(begin + _WINDOW, len(values))))
     cuts: list[int] = []
-    for cut in sorted(proposed):  # overlapping windows may find the same change twice
+    for cut in sorted(candidates):  # overlapping windows may find the same change twice
         if not cuts or cut - cuts[-1] >= MIN_SEGMENT:
             cuts.append(cut)
-    return _placed(logs, _certain_cuts(values, _placed(logs, cuts)))
+    return _at_likeliest(logs, _certain_cuts(values, _at_likeliest(logs, cuts)))
 
 
 def _proposals(values: np.ndarray, logs: np.ndarray, begin: int, end: int) -> list[int]:
     if end - begin < 2 * MIN_SEGMENT:
         return []
     cut = begin + _best_cut(logs[begin:end])
-    if not _differ(values[begin:cut], values[cut:end]):
-        return []
-    left, right = _proposals(values, logs, begin, cut), _proposals(values, logs, cut, end)
-    return [*left, cut, *right]
-
-
-def _differ(before: np.ndarray, after: np.ndarray) -> bool:
-    """Whether p ≤ 0.01: the quantile is known sooner than the p value."""
-    error, df = _pooled(before, after)
+    # Whether p ≤ 0.01: the quantile is known sooner than the p value.
+    before, after = values[begin:cut], values[cut:end]
+    error, df = _error_of_difference(before, after)
     t = _t(float(after.mean() - before.mean()), error)
-    return abs(t) >= t_quantile(1 - _PROPOSED / 2, df)
+    if abs(t) < t_quantile(1 - _PROPOSED / 2, df):
+        return []
+    return [*_proposals(values, logs, begin, cut), cut, *_proposals(values, logs, cut, end)]
 
 
 def _best_cut(series: np.ndarray) -> int:
@@ -386,15 +375,15 @@ def _certain_cuts(values: np.ndarray, cuts: list[int]) -> list[int]:
     return cuts
 
 
-def _placed(logs: np.ndarray, cuts: list[int]) -> list[int]:
+def _at_likeliest(logs: np.ndarray, cuts: list[int]) -> list[int]:
     """Each cut at the most likely place between its neighbours."""
-    placed: list[int] = []
+    places: list[int] = []
     for begin, _, end in _neighbours(cuts, len(logs)):
-        first = placed[-1] if placed else begin
+        first = places[-1] if places else begin
         n = end - first
         unlikely = _unlikely(logs[first:end])[MIN_SEGMENT - 1 : n - MIN_SEGMENT]
-        placed.append(first + MIN_SEGMENT + int(unlikely.argmin()))
-    return placed
+        places.append(first + MIN_SEGMENT + int(unlikely.argmin()))
+    return places
 
 
 def _neighbours(cuts: Sequence[int], n: int) -> list[tuple[int, int, int]]:
@@ -405,7 +394,7 @@ def _neighbours(cuts: Sequence[int], n: int) -> list[tuple[int, int, int]]:
 
 def _change(values: np.ndarray, begin: int, cut: int, end: int, indices: Sequence[int]) -> Change:
     before, after = np.log(values[begin:cut]), np.log(values[cut:end])
-    error, df = _pooled(before, after)
+    error, df = _error_of_difference(before, after)
     half = t_reach(df) * error
     step = float(after.mean() - before.mean())
     # The places where the cut may be.
@@ -428,18 +417,18 @@ def _unlikely(series: np.ndarray) -> np.ndarray:
     """For the cuts 1 to n - 1: -2 times the log likelihood of a step there, in normal noise."""
     n = len(series)
     cuts = np.arange(1, n)
-    centred = series - series.mean()
-    explained = np.cumsum(centred)[:-1] ** 2 * n / (cuts * (n - cuts))
-    return n * np.log(np.maximum(np.sum(centred**2) - explained, 1e-12))
+    off = series - series.mean()
+    explained = np.cumsum(off)[:-1] ** 2 * n / (cuts * (n - cuts))
+    return n * np.log(np.maximum(np.sum(off**2) - explained, 1e-12))
 
 
 def _p_value(before: np.ndarray, after: np.ndarray) -> float:
     """Of Student's t test with the pooled variance of both sides, two-sided."""
-    error, df = _pooled(before, after)
+    error, df = _error_of_difference(before, after)
     return t_two_sided(_t(float(after.mean() - before.mean()), error), df)
 
 
-def _pooled(before: np.ndarray, after: np.ndarray) -> tuple[float, int]:
+def _error_of_difference(before: np.ndarray, after: np.ndarray) -> tuple[float, int]:
     """The standard error of the difference of both means, and its degrees of freedom."""
     df = len(before) + len(after) - 2
     squares = sum(float(np.sum((side - side.mean()) ** 2)) for side in (before, after))

@@ -79,7 +79,7 @@ _course = lru_cache(maxsize=2000)(course_of)  # histories are looked at more oft
 
 
 @dataclass(frozen=True, slots=True)
-class FactsChanged:
+class FactChanges:
     """What was changed before the campaign at `index`: (name, before, after) of each fact."""
 
     index: int
@@ -125,13 +125,20 @@ class TestHistory:
         return self.course.changes[-1] if self.course.changes else None
 
     @cached_property
-    def marks(self) -> tuple[FactsChanged, ...]:
-        changes: list[FactsChanged] = []
+    def marks(self) -> tuple[FactChanges, ...]:
+        changes: list[FactChanges] = []
         latest: dict[str, str] = {}  # as each fact was last told: a target that is down tells none
         for index, point in enumerate(self.points):
             facts = {PLAN_VERSION: f"v{point.plan_version}", **point.facts}
-            if differences := tuple(_differences(latest, facts)):
-                changes.append(FactsChanged(index, differences))
+            # A fact that one side does not have is not known there, and no difference. In the order
+            # of `facts`: the first is named where there is room for one.
+            differences = tuple(
+                (name, latest[name], fact)
+                for name, fact in facts.items()
+                if name in latest and latest[name] != fact
+            )
+            if differences:
+                changes.append(FactChanges(index, differences))
             latest |= facts
         return tuple(changes)
 
@@ -148,7 +155,7 @@ class TestHistory:
         """The reference's largest change that may have begun at the same time as this one."""
         first, last = self.range_of(change)
         ranges = self.reference.ranges if self.reference else ()
-        same = [each for each, (began, ended) in ranges if began < last and first < ended]
+        same = [each for each, (begin, end) in ranges if begin < last and first < end]
         return max(same, key=lambda each: abs(log(each.ratio)), default=None)
 
     @property
@@ -161,16 +168,8 @@ class TestHistory:
 
     def before(self, change: Change) -> int:
         """The index of the last campaign that is surely on the old level."""
-        counted = (i for i in range(change.earliest - 1, -1, -1) if self.points[i].is_counted)
-        return next(counted, 0)
-
-
-def _differences(before: Mapping[str, str], after: Mapping[str, str]):
-    """A fact that one side does not have is not known there, and no difference. In the order of
-    `after`: the first is named where there is room for one."""
-    for name in after:
-        if name in before and before[name] != after[name]:
-            yield name, before[name], after[name]
+        earlier = (i for i in range(change.earliest - 1, -1, -1) if self.points[i].is_counted)
+        return next(earlier, 0)
 
 
 @dataclass(frozen=True, slots=True)

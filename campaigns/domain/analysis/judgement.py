@@ -46,7 +46,7 @@ from campaigns.domain.units import ms as ms_text
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Observation:
     """A criterion's worst value, and where it occurred.
 
     `injector` counts from 1 and is None if there is only one. `measure` names the value, such as
@@ -117,22 +117,22 @@ class LimitsByCode:
     def __getitem__(self, code: str) -> Limits:
         return self.overrides.get(code, CRITERIA[code].limits)
 
-    def at(self, code: str, observed: Observed) -> Limits:
+    def at(self, code: str, observation: Observation) -> Limits:
         """For this value: of some the larger of a time and a share of the run's times."""
         limits, share = self[code], CRITERIA[code].share
         if share is None:
             return limits
         return Limits(
-            _larger(limits.mild, share.mild, observed.waits, observed.whole),
-            _larger(limits.severe, share.severe, 1, observed.whole),
+            _larger(limits.mild, share.mild, observation.waits, observation.whole),
+            _larger(limits.severe, share.severe, 1, observation.whole),
         )
 
-    def excess(self, code: str, observed: Observed) -> Excess | None:
+    def excess(self, code: str, observation: Observation) -> Excess | None:
         """The worst limit that the value is beyond; None if it is within both."""
-        limits, less_is_worse = self.at(code, observed), CRITERIA[code].less_is_worse
+        limits, less_is_worse = self.at(code, observation), CRITERIA[code].less_is_worse
         for limit, is_severe in ((limits.severe, True), (limits.mild, False)):
             if limit is not None and (
-                observed.value < limit if less_is_worse else observed.value > limit
+                observation.value < limit if less_is_worse else observation.value > limit
             ):
                 return Excess(limit, is_severe)
         return None
@@ -148,28 +148,30 @@ def _larger(
     return None if time_us is None or share is None else max(time_us * waits, share * whole_us)
 
 
-def reason_for(code: str, state: str, observed: Observed, limit: float) -> JudgementReason:
+def reason_for(code: str, state: str, observation: Observation, limit: float) -> JudgementReason:
     """The reason with the criterion's sentence."""
     row = CRITERIA[code]
-    who = f"Injector process {observed.injector}" if observed.injector else "The injector"
+    who = f"Injector process {observation.injector}" if observation.injector else "The injector"
     # The limit without its noun, which the value already has.
     is_counted = row.unit not in ("", "us", "s")
     text = row.sentence.format(
-        value=value_words(code, observed.value, limit),
+        value=value_words(code, observation.value, limit),
         limit=count(int(limit)) if is_counted else value_words(code, limit),
-        were="was" if observed.value == 1 else "were",
+        were="was" if observation.value == 1 else "were",
         who=who,
         whose=f"{who[0].lower()}{who[1:]}'s",
         Whose=f"{who}'s",
-        measure=observed.measure,
-        whole=ms_text(observed.whole),
-        rest=percent(1 - observed.value) if 0 <= observed.value <= 1 else "",
+        measure=observation.measure,
+        whole=ms_text(observation.whole),
+        rest=percent(1 - observation.value) if 0 <= observation.value <= 1 else "",
     )
-    if observed.second is not None:
+    if observation.second is not None:
         place = "Steady from second {} on." if row.is_stretch else "Worst in second {}."
-        text = f"{text} {place.format(observed.second)}"
-    params = {name: getattr(observed, name) for name in ("injector", "measure", "whole")}
-    return JudgementReason(code, str(state), text, observed.value, limit, observed.second, params)
+        text = f"{text} {place.format(observation.second)}"
+    params = {name: getattr(observation, name) for name in ("injector", "measure", "whole")}
+    return JudgementReason(
+        code, str(state), text, observation.value, limit, observation.second, params
+    )
 
 
 def in_short(reason: JudgementReason, value: str = "") -> str:
@@ -228,7 +230,7 @@ class Finding:
     def has(self, code: str) -> bool:
         return any(each.code == code for each in self.reasons)
 
-    def written(self, write: _Write) -> dict[str, Any]:
+    def in_form(self, write: _Write) -> dict[str, Any]:
         return {"state": self.state, "reasons": [write(each) for each in self.reasons]}
 
 
@@ -290,17 +292,17 @@ class Judgement:
 
     def to_json(self) -> dict[str, Any]:
         """In words."""
-        return self._written(JudgementReason.to_json)
+        return self._in_form(JudgementReason.to_json)
 
     def to_row(self) -> dict[str, Any]:
         """As it is stored: codes and numbers."""
-        return self._written(JudgementReason.to_row)
+        return self._in_form(JudgementReason.to_row)
 
-    def _written(self, write: _Write) -> dict[str, Any]:
+    def _in_form(self, write: _Write) -> dict[str, Any]:
         return {
-            "measurement": self.measurement.written(write),
-            "target": self.target.written(write),
-            "precision": self.precision.written(write),
+            "measurement": self.measurement.in_form(write),
+            "target": self.target.in_form(write),
+            "precision": self.precision.in_form(write),
             "notes": [write(each) for each in self.notes],
         }
 
@@ -332,7 +334,7 @@ def _reason(row: Mapping[str, Any]) -> JudgementReason:
     elif code in STATES:
         reason = precision_reason(code, value, limit, params)
     else:
-        reason = reason_for(code, state, Observed(value, row["second"], **params), limit)
+        reason = reason_for(code, state, Observation(value, row["second"], **params), limit)
     return _said_of(nouns, (reason,))[0]
 
 
@@ -348,62 +350,62 @@ def _said_of(nouns: str, reasons: tuple[JudgementReason, ...]) -> tuple[Judgemen
 
 
 def judge(
-    observed: Mapping[str, Observed], response: Timing, limits: LimitsByCode = LIMITS
+    observations: Mapping[str, Observation], response: Timing, limits: LimitsByCode = LIMITS
 ) -> Judgement:
     """The answers for observed values by code, without criteria that could not be observed.
 
     `response`: the run's response times.
     """
-    doubts = _reasons_of_measurement(observed, limits)
+    doubts = _reasons_of_measurement(observations, limits)
     fact = precision_of(response, limits)
     return Judgement(
         Finding(Trust((doubts and doubts[0].state) or Trust.TRUSTED), doubts),
-        _target(observed, limits, may_be_late=bool(doubts)),
+        _target(observations, limits, may_be_late=bool(doubts)),
         Finding(Precision(fact.state), (fact,)),
-        tuple(_beyond(Aspect.NOTE, observed, limits)),
+        tuple(_beyond(Aspect.NOTE, observations, limits)),
     )
 
 
 def _beyond(
-    aspect: Aspect, observed: Mapping[str, Observed], limits: LimitsByCode
+    aspect: Aspect, observations: Mapping[str, Observation], limits: LimitsByCode
 ) -> Iterator[JudgementReason]:
     """What is beyond its limit, in the order of the table."""
     for code, row in CRITERIA.items():
-        value = observed.get(code)
-        if row.aspect == aspect and value and (beyond := limits.excess(code, value)):
-            if code == "dropped" and beyond.is_severe:
+        value = observations.get(code)
+        if row.aspect == aspect and value and (excess := limits.excess(code, value)):
+            if code == "dropped" and excess.is_severe:
                 code = SATURATED
-            decides = beyond.is_severe or aspect == Aspect.TARGET
-            yield reason_for(code, CRITERIA[code].state if decides else "", value, beyond.limit)
+            decides = excess.is_severe or aspect == Aspect.TARGET
+            yield reason_for(code, CRITERIA[code].state if decides else "", value, excess.limit)
 
 
 def _reasons_of_measurement(
-    observed: Mapping[str, Observed], limits: LimitsByCode
+    observations: Mapping[str, Observation], limits: LimitsByCode
 ) -> tuple[JudgementReason, ...]:
     """Why the injectors did not measure what they claim, worst first; what only explains last. A
     bad target is none of these."""
-    if HIGH_EFFECT in observed:
+    if HIGH_EFFECT in observations:
         # What lateness added was timed.
-        observed = {code: value for code, value in observed.items() if code != LATE}
-    reasons = list(_beyond(Aspect.MEASUREMENT, observed, limits))
-    if reasons and "no_seconds" not in observed:
-        for code in sorted(UNSENT & observed.keys()):
-            if beyond := limits.excess(code, observed[code]):
-                state = Trust.BUSY if beyond.is_severe else ""
-                reasons.append(reason_for(code, state, observed[code], beyond.limit))
+        observations = {code: value for code, value in observations.items() if code != LATE}
+    reasons = list(_beyond(Aspect.MEASUREMENT, observations, limits))
+    if reasons and "no_seconds" not in observations:
+        for code in sorted(UNSENT & observations.keys()):
+            if excess := limits.excess(code, observations[code]):
+                state = Trust.BUSY if excess.is_severe else ""
+                reasons.append(reason_for(code, state, observations[code], excess.limit))
     worst_first = [*reversed(Trust), ""]
     return tuple(sorted(reasons, key=lambda each: worst_first.index(each.state)))
 
 
 def _target(
-    observed: Mapping[str, Observed], limits: LimitsByCode, *, may_be_late: bool
+    observations: Mapping[str, Observation], limits: LimitsByCode, *, may_be_late: bool
 ) -> Finding:
     """A busy machine can make a target look slow, never healthy, and it makes no errors."""
-    if "no_requests" in observed:
+    if "no_requests" in observations:
         return _not_known("no_requests")
     worst_first = list(reversed(TargetState))
     reasons = sorted(
-        _beyond(Aspect.TARGET, observed, limits),
+        _beyond(Aspect.TARGET, observations, limits),
         key=lambda each: worst_first.index(each.state),
     )
     if may_be_late:
@@ -437,7 +439,14 @@ def precision_of(response: Timing, limits: LimitsByCode) -> JudgementReason:
     if not response.n:
         return precision_reason("no_requests", 0, None, {})
     code = "enough_requests" if limit is None or response.n >= limit else "too_few_requests"
-    return precision_reason(code, response.n, limit, _spread(response))
+    # The highest percentile that the requests support, with its 95 % interval.
+    for q in (P99, P95, P90, P50):
+        ranks = rank_interval(response.n, q)
+        if shown(response.n, q) is Shown.OK and None not in ranks:
+            levels = response.histogram.levels_between(*ranks)
+            spread = {"per_100k": q, "low_us": float(levels[0]), "high_us": float(levels[-1])}
+            return precision_reason(code, response.n, limit, spread)
+    return precision_reason(code, response.n, limit, {})
 
 
 STATES = {
@@ -451,32 +460,14 @@ def precision_reason(
     code: str, n: int, limit: float | None, spread: Mapping[str, Any]
 ) -> JudgementReason:
     """`spread`: {"per_100k", "low_us", "high_us"} of the highest percentile; {} without one."""
-    text = _fact(n, spread) if n else "No response times: no request succeeded."
-    return JudgementReason(code, STATES[code], text, n, limit, params=spread)
-
-
-def _fact(n: int, spread: Mapping[str, Any]) -> str:
-    highest = spread.get("per_100k")
     parts = []
     if spread:
         low, high = (figure(spread[end] / 1000) for end in ("low_us", "high_us"))
         ms = with_unit(low if low == high else f"between {low} and {high}", "ms")
-        parts = [f"{name(highest)} {ms}"]
-    missing = [] if highest == P99 else ["no p99" if highest else "no percentiles"]
-    return f"{counted(n, 'requests')}: {', '.join(parts + missing)}."
-
-
-def _spread(response: Timing) -> dict[str, Any]:
-    """The highest percentile that the requests support, with its 95 % interval."""
-    highest = next(
-        (
-            q
-            for q in (P99, P95, P90, P50)
-            if (shown(response.n, q) is Shown.OK and None not in rank_interval(response.n, q))
-        ),
-        None,
-    )
-    if highest is None:
-        return {}
-    levels = response.histogram.levels_between(*rank_interval(response.n, highest))
-    return {"per_100k": highest, "low_us": float(levels[0]), "high_us": float(levels[-1])}
+        parts.append(f"{name(spread['per_100k'])} {ms}")
+    if not spread or spread["per_100k"] != P99:
+        parts.append("no p99" if spread else "no percentiles")
+    text = f"{counted(n, 'requests')}: {', '.join(parts)}."
+    if not n:
+        text = "No response times: no request succeeded."
+    return JudgementReason(code, STATES[code], text, n, limit, params=spread)

@@ -3,7 +3,7 @@ are like for like: what is the same, what is equal, and what differs.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from campaigns.domain.metrics.injector_end import peers_of
@@ -48,9 +48,16 @@ def like_for_like(
     facts: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
     if not baseline or not candidate:
         return facts
-    for name, values, agree in _choices([baseline, candidate]):
-        _sort_in(facts, "same", name, values, agree)
-    for each in likeness_among([baseline, candidate]):
+    arms = [baseline, candidate]
+    for name, of_run in (
+        ("target", lambda each: each.frozen.target),
+        ("host", _host),
+        ("plan", lambda each: each.frozen.plan_label),
+    ):
+        values = [texts_of(of_run(each) for each in arm) for arm in arms]
+        texts = _host_texts(arms, values) if of_run is _host else values
+        _sort_in(facts, "same", name, texts, values[0] == values[1])
+    for each in likeness_among(arms):
         kind = "same" if each.name == HOSTS else "equal"
         _sort_in(facts, kind, each.name, each.values, each.is_alike)
     return facts
@@ -58,10 +65,14 @@ def like_for_like(
 
 def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     """What should be alike in arms whose targets differ; each of them has runs."""
-    hosts = [_joined(host for each in arm for host in each.injector_hosts) for arm in arms]
+    hosts = [texts_of(host for each in arm for host in each.injector_hosts) for arm in arms]
     totals = [[each.measurement.total for each in arm] for arm in arms]
     sizes = [_content_bytes(total) for total in totals]
-    statuses = [_status_shares(total) for total in totals]
+    counts = [sum((Counter(each.statuses) for each in total), Counter()) for total in totals]
+    statuses = [
+        {status: number / each.total() for status, number in sorted(each.items())}
+        for each in counts
+    ]
     per_run = [max(each.measurement.figures.attempts for each in arm) for arm in arms]
     # Failed requests have other statuses and sizes, or none.
     within = _EQUAL_WITHIN + max(map(_failed_share, totals))
@@ -71,8 +82,18 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
         Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), is_close),
         Likeness(
             "status",
-            tuple(map(_words, statuses)),
-            all(_same_mix(statuses[0], each, within) for each in statuses),
+            tuple(
+                f"{next(iter(shares))} only"
+                if len(shares) == 1
+                else ", ".join(f"{status} {percent(share)}" for status, share in shares.items())
+                or "none"
+                for shares in statuses
+            ),
+            all(
+                abs(statuses[0].get(status, 0.0) - each.get(status, 0.0)) <= within
+                for each in statuses
+                for status in {*statuses[0], *each}
+            ),
         ),
         Likeness("requests a run", tuple(map(count, per_run)), max(per_run) <= 2 * min(per_run)),
     ]
@@ -86,66 +107,35 @@ def _sort_in(facts: dict, kind: str, name: str, values: Sequence[str], agree: bo
         facts["different"].append([name, *values])
 
 
-def _choices(arms: Sequence[Sequence[ArmRun]]):
-    for name, of_run in (
-        ("target", lambda each: each.frozen.target),
-        ("host", _host),
-        ("plan", lambda each: each.frozen.plan_label),
-    ):
-        values = [_joined(of_run(each) for each in arm) for arm in arms]
-        texts = _host_texts(arms, values) if of_run is _host else values
-        yield name, texts, values[0] == values[1]
-
-
 def _host_texts(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
     may_see = all(each.shows_machine for arm in arms for each in arm)
     return hosts if may_see else ["not shown"] * len(hosts)
 
 
-def _joined(values) -> str:
+def texts_of(values: Iterable[str | None]) -> str:
+    """Each once, in order."""
     return ", ".join(sorted(set(filter(None, values))))
 
 
 def _host(each: ArmRun) -> str:
     """The addresses actually connected to, or the endpoint's host if none is known."""
-    hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
+    hosts = texts_of(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
     return hosts or each.frozen.endpoint.host
 
 
 def _content_bytes(totals: Sequence[Total]) -> float:
     """A reply's bytes without head and framing, which each server words in its own way."""
     replies = sum(each.count("ok") + each.count("failed") for each in totals)
-    received, head, framing = (
+    whole, head, framing = (
         sum(each.count(name) for each in totals)
         for name in ("bytes_received", "head_received", "framing_received")
     )
-    return (received - head - framing) / replies if replies else 0.0
-
-
-def _status_shares(totals: Sequence[Total]) -> dict[str, float]:
-    statuses: Counter[str] = Counter()
-    for each in totals:
-        statuses.update(each.statuses)
-    whole = statuses.total()
-    return {status: number / whole for status, number in sorted(statuses.items())}
+    return (whole - head - framing) / replies if replies else 0.0
 
 
 def _failed_share(totals: Sequence[Total]) -> float:
-    failed = sum(each.count("failed") for each in totals)
-    return failed / max(1, failed + sum(each.count("ok") for each in totals))
-
-
-def _same_mix(first: dict[str, float], second: dict[str, float], within: float) -> bool:
-    return all(
-        abs(first.get(status, 0.0) - second.get(status, 0.0)) <= within
-        for status in {*first, *second}
-    )
-
-
-def _words(shares: dict[str, float]) -> str:
-    if len(shares) == 1:
-        return f"{next(iter(shares))} only"
-    return ", ".join(f"{status} {percent(share)}" for status, share in shares.items()) or "none"
+    n_failed = sum(each.count("failed") for each in totals)
+    return n_failed / max(1, n_failed + sum(each.count("ok") for each in totals))
 
 
 @dataclass(frozen=True, slots=True)

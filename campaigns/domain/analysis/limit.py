@@ -23,7 +23,7 @@ from campaigns.domain.analysis.criteria import (
     UNSENT,
     Who,
 )
-from campaigns.domain.analysis.judgement import Finding, Judgement, JudgementReason, Observed
+from campaigns.domain.analysis.judgement import Finding, Judgement, JudgementReason, Observation
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.machine import MachinePoint, MachineUse
 from campaigns.domain.plan.load import Model
@@ -43,23 +43,18 @@ _WORST = {
 }
 
 
-def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed]:
+def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observation]:
     """By the criterion's code, of a measurement's vitals: a row for each injector process."""
-    observed: dict[str, Observed] = {}
-    for code, vital in _MEANS.items():
-        shards = [each for each in vitals if vital in each["mean"]]
-        worst = max(shards, key=lambda each: each["mean"][vital], default=None)
-        if worst:
-            at = worst["at"][vital]
-            observed[code] = Observed(worst["mean"][vital], at, injector_number(vitals, worst))
-    for code, vital in _WORST.items():
-        if worst := worst_shard(vitals, vital):
-            at = worst["at"][vital]
-            observed[code] = Observed(worst["worst"][vital], at, injector_number(vitals, worst))
-    return observed
+    observations: dict[str, Observation] = {}
+    for kind, vital_by_code in (("mean", _MEANS), ("worst", _WORST)):
+        for code, vital in vital_by_code.items():
+            if shard := worst_shard(vitals, vital, kind):
+                number = injector_number(vitals, shard)
+                observations[code] = Observation(shard[kind][vital], shard["at"][vital], number)
+    return observations
 
 
-def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observed | None:
+def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observation | None:
     """The share of an injector host's CPU that no injector process of the run used, on the busiest
     host where it kept one of them from running. Each process counts the others among other
     programs."""
@@ -72,7 +67,7 @@ def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observed | None:
         for each in complete
         if _was_kept_waiting(each["worst"]) and (mean := each["mean"])
     ]
-    return Observed(max(shares)) if shares else None
+    return Observation(max(shares)) if shares else None
 
 
 def _was_kept_waiting(worst: Mapping[str, float]) -> bool:
@@ -81,10 +76,13 @@ def _was_kept_waiting(worst: Mapping[str, float]) -> bool:
     return waited_us > 0 and waited_us >= worst.get("hub_lag_max_us", 0.0) / 2
 
 
-def worst_shard(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None:
-    """The row of the injector process with the worst second; None where none has this vital."""
-    shards = [each for each in vitals if vital in each["worst"]]
-    return max(shards, key=lambda each: each["worst"][vital], default=None)
+def worst_shard(
+    vitals: list[dict[str, Any]], vital: str, kind: str = "worst"
+) -> dict[str, Any] | None:
+    """The row of the injector process with the worst second, or mean; None where none has this
+    vital."""
+    shards = [each for each in vitals if vital in each[kind]]
+    return max(shards, key=lambda each: each[kind][vital], default=None)
 
 
 def injector_number(vitals: list[dict[str, Any]], shard: dict[str, Any] | None) -> int | None:
@@ -174,30 +172,30 @@ _FEW_REQUESTS = 1000
 
 def observed_machines(
     machines: Mapping[str, Sequence[MachinePoint]], attempts: int, *, is_co_located: bool = False
-) -> dict[str, Observed]:
+) -> dict[str, Observation]:
     """Of the measured seconds of each machine by name: `target_cpu` and `target_link`, the longest
     time in a row in which it was full, s; `listen_overflows` as a share of the attempts. The CPU of
     an injector's machine says nothing of the target, unless its processes were chosen."""
-    worst: dict[str, Observed] = {}
+    worst: dict[str, Observation] = {}
     for name, points in machines.items():
         place = f" on {name}" if len(machines) > 1 else ""
         is_anybodys = is_co_located and all(point.watched_share is None for point in points)
-        for code, observed in _of_one(points, attempts, place):
+        for code, observation in _of_one(points, attempts, place):
             if is_anybodys and code == "target_cpu":
                 continue
-            if code not in worst or observed.value > worst[code].value:
-                worst[code] = observed
+            if code not in worst or observation.value > worst[code].value:
+                worst[code] = observation
     return worst
 
 
 def _cpu_share(point: MachinePoint) -> float | None:
     """In use by the machine, or by other guests of its hypervisor: what is left can be had. Much
     use by others than the chosen processes is not the target's."""
-    left, watched = point.share("idle_s", "waiting_s"), point.watched_share
-    if left is None:
+    free, chosen_share = point.share("idle_s", "waiting_s"), point.watched_share
+    if free is None:
         return None
-    others = 0.0 if watched is None else point.share("user_s", "system_s") - watched
-    return 1 - left - (others if others > FEW_OTHERS else 0.0)
+    others = 0.0 if chosen_share is None else point.share("user_s", "system_s") - chosen_share
+    return 1 - free - (others if others > FEW_OTHERS else 0.0)
 
 
 def _link_share(point: MachinePoint) -> float | None:
@@ -209,7 +207,7 @@ def _link_share(point: MachinePoint) -> float | None:
 
 def _of_one(
     points: Sequence[MachinePoint], attempts: int, place: str
-) -> Iterator[tuple[str, Observed]]:
+) -> Iterator[tuple[str, Observation]]:
     for code, share, full in (
         ("target_cpu", _cpu_share, FULL_CPU),
         ("target_link", _link_share, FULL_LINK),
@@ -217,13 +215,18 @@ def _of_one(
         if any(share(point) is not None for point in points):
             stretch = _longest(points, lambda point, of=share, at=full: (of(point) or 0) >= at)
             length_s = round(sum(point.lasted_s for point in stretch), 3)
-            yield code, Observed(length_s, measure=f"{place}{_when(stretch, points)}")
+            when = f" from {clock(stretch[0].second)}" if stretch else ""
+            if stretch and stretch[-1].second == points[-1].second:
+                when = f"{when} on"
+            elif stretch:
+                when = f" for {duration(len(stretch))}{when}"
+            yield code, Observation(length_s, measure=f"{place}{when}")
     overflows = [(point.second, point.did.get("listen_overflows", 0)) for point in points]
     total = sum(n for _, n in overflows)
     first = next((f", first at {clock(second)}" for second, n in overflows if n), "")
     share = total / max(attempts, _FEW_REQUESTS)
     times = "once" if total == 1 else f"{count(round(total))} times"
-    yield "listen_overflows", Observed(share, measure=f" {times}{place}{first}")
+    yield "listen_overflows", Observation(share, measure=f" {times}{place}{first}")
 
 
 def _longest(
@@ -240,15 +243,6 @@ def _longest(
         present = [*present, point] if follows else [point]
         longest = max(longest, present, key=len)
     return longest
-
-
-def _when(stretch: Sequence[MachinePoint], points: Sequence[MachinePoint]) -> str:
-    if not stretch:
-        return ""
-    since = f"from {clock(stretch[0].second)} on"
-    if stretch[-1].second == points[-1].second:
-        return f" {since}"
-    return f" for {duration(len(stretch))} {since.removesuffix(' on')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,42 +266,46 @@ _STOLEN = 0.05  # of all cores: from here on it is noted of the injector's own
 _TO_KNOW = "An agent on the target's machine would tell which."
 
 
-def blame(judged: Judgement) -> JudgementReason:
+def blame(judgement: Judgement) -> JudgementReason:
     """What names the cause of a measurement's worst doubt: another reason, a note, or the doubt
     itself where nothing else is known. A lack of CPU is the injector's own only where its CPU was
     the limit, else of the other programs, the hypervisor or the quota that took it."""
-    reasons = judged.measurement.reasons
+    reasons = judgement.measurement.reasons
     if reasons[0].code not in _OF_CPU:
         return reasons[0]
     own = [each for each in reasons if each.code == "cpu"]
     if beyond := [each for each in own if each.state]:
         return beyond[0]
     # Others that used the CPU are to blame where the injector waited for it, as the notes know.
-    others = [each for each in (*reasons, *judged.notes) if each.code in OTHERS]
+    others = [each for each in (*reasons, *judgement.notes) if each.code in OTHERS]
     return max(others, key=lambda each: each.value or 0.0, default=(*own, reasons[0])[0])
 
 
-def with_noise_noted(judged: Judgement) -> Judgement:
+def with_noise_noted(judgement: Judgement) -> Judgement:
     """Of a run that took turns with others: noise met all of them, so its cause is a note. What was
     not sent, or not recorded, stays a doubt."""
-    reasons = judged.measurement.reasons
+    reasons = judgement.measurement.reasons
     rest = tuple(each for each in reasons if each.code not in BUSY - UNSENT)
     if len(rest) == len(reasons):
-        return judged
-    cause = blame(judged)
-    notes = judged.notes if cause in judged.notes else (replace(cause, state=""), *judged.notes)
+        return judgement
+    cause = blame(judgement)
+    notes = (
+        judgement.notes
+        if cause in judgement.notes
+        else (replace(cause, state=""), *judgement.notes)
+    )
     state = Trust((rest and rest[0].state) or Trust.TRUSTED)
-    return replace(judged, measurement=Finding(state, rest), notes=notes)
+    return replace(judgement, measurement=Finding(state, rest), notes=notes)
 
 
 def limit_of(
-    judged: Judgement, machines: Sequence[MachineUse], plan: Plan, *, ended_early: bool = False
+    judgement: Judgement, machines: Sequence[MachineUse], plan: Plan, *, ended_early: bool = False
 ) -> Limit:
     """Of a run that has ended; `machines`: none without an agent. `ended_early`: it was stopped or
     failed, so the plan says more than it sent."""
     doubts = [
         each
-        for each in judged.measurement.reasons
+        for each in judgement.measurement.reasons
         if each.state or CRITERIA[each.code].who == Who.NETWORK
     ]
     if doubts:
@@ -315,15 +313,15 @@ def limit_of(
         first = next(candidates, None)
         if first is None:
             return Limit(Who.UNKNOWN, doubts[0].text)
-        if (who := CRITERIA[(cause := blame(judged)).code].who) in _TOOK_CPU:
+        if (who := CRITERIA[(cause := blame(judgement)).code].who) in _TOOK_CPU:
             return Limit(who, cause.text)
         if CRITERIA[first.code].who == Who.NETWORK:
             return Limit(Who.NETWORK, first.text)
         own = next((each for each in doubts if CRITERIA[each.code].who == Who.INJECTOR), None)
         return Limit(Who.INJECTOR, own.text) if own else Limit(Who.MACHINE, first.text)
-    reasons = {each.code: each for each in judged.target.reasons}
-    if judged.target.state is None:
-        return Limit(Who.UNKNOWN, judged.target.text)
+    reasons = {each.code: each for each in judgement.target.reasons}
+    if judgement.target.state is None:
+        return Limit(Who.UNKNOWN, judgement.target.text)
     # Its link first: others may wait for nothing else.
     for code in ("target_link", "target_cpu", "listen_overflows"):
         if code in reasons:
@@ -336,9 +334,9 @@ def limit_of(
         return Limit(Who.NETWORK, f"{text}{_room_words(machines)}")
     if reason := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
         return _of_target_side(reason, machines)
-    if judged.target.state == TargetState.FAILING:
+    if judgement.target.state == TargetState.FAILING:
         failing = said_of(plan.nouns, "Requests that fail show no limit.")
-        return Limit(Who.UNKNOWN, f"{judged.target.text} {failing}")
+        return Limit(Who.UNKNOWN, f"{judgement.target.text} {failing}")
     return Limit(
         Who.PLAN, f"{_planned_words(plan, ended_early=ended_early)}{_room_words(machines)}"
     )

@@ -11,7 +11,7 @@ from campaigns.domain.analysis.criteria import (
     LATE,
     TYPICAL_EFFECT,
 )
-from campaigns.domain.analysis.judgement import Observed
+from campaigns.domain.analysis.judgement import Observation
 from campaigns.domain.analysis.limit import (
     injector_number,
     observed_vitals,
@@ -59,25 +59,34 @@ def judged_percentile(n: int) -> int:
 
 def observe(
     measurement: Measurement, *, is_co_located: bool, n_lost: int = 0
-) -> dict[str, Observed]:
+) -> dict[str, Observation]:
     """The criteria that could be observed, by their codes in domain.analysis.judgement.
 
     `is_co_located`: the target is on an injector's own machine. `n_lost`: how many
     injector processes were lost during the run.
     """
-    total = measurement.total
+    total, attempts = measurement.total, _attempts(measurement.total)
     vitals = observed_vitals(measurement.vitals)
     if is_co_located:
         vitals.pop("ports", None)  # they include the target's ends of the connections
-    observed = {
-        **({} if measurement.series else {"no_seconds": Observed(1)}),
-        **({} if measurement.series and _attempts(total) else {"no_requests": Observed(1)}),
-        "lost_shards": Observed(n_lost),
+    errors_us = [end.start_error_us for end in measurement.ends]
+    starts_us = sorted(error for error in errors_us if error is not None)
+    segments = total.count("segments_sent")
+    body_changes = [
+        (change, point["second"])
+        for point in measurement.series
+        if (change := point.get("body_change")) is not None
+    ]
+    streams = [each.streams_limit for each in measurement.ends if each.streams_limit is not None]
+    observations = {
+        **({} if measurement.series else {"no_seconds": Observation(1)}),
+        **({} if measurement.series and attempts else {"no_requests": Observation(1)}),
+        "lost_shards": Observation(n_lost),
         "sent_share": _sent_share(measurement),
         "dropped": _share_of_arrivals(measurement, total.count("dropped")),
         "slot_wait": _share_of_arrivals(measurement, total.timing("slot_wait").n),
-        "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in _EXHAUSTED)),
-        "injector_failed": Observed(total.errors.get(Kind.CLIENT_OTHER, 0)),
+        "injector_exhausted": Observation(sum(total.errors.get(kind, 0) for kind in _EXHAUSTED)),
+        "injector_failed": Observation(total.errors.get(Kind.CLIENT_OTHER, 0)),
         # What made response times longer; nothing where there are none.
         **(
             {**_own_time(measurement), LATE: _late(measurement)}
@@ -88,42 +97,62 @@ def observe(
         "missing_seconds": _missing(measurement.series),
         **_unsteady(measurement),
         "in_flight_growing": _in_flight_growing(measurement),
-        # The loopback loses none. There a late acknowledgement looks like a lost segment.
-        "resent": None if is_co_located else _resent(total),
-        "starts_apart": _starts_apart(measurement),
-        "in_doubt": Observed(min(1.0, total.count("in_doubt") / _attempts(total)))
-        if _attempts(total)
+        # Retransmitted segments of the run's own connections. The loopback loses none: there a late
+        # acknowledgement looks like a lost segment.
+        "resent": Observation(total.count("segments_resent") / max(segments, _FEW_SEGMENTS))
+        if segments and not is_co_located
         else None,
+        # The maximum distance between two injectors' starts.
+        "starts_apart": Observation(float(sum(starts_us[-2:]))) if len(starts_us) > 1 else None,
+        "in_doubt": Observation(min(1.0, total.count("in_doubt") / attempts)) if attempts else None,
         **_target_errors(measurement),
-        "extract_missed": Observed(total.count("extract_missed"), measure=_missed(measurement)),
-        "only_redirects": Observed(
+        "extract_missed": Observation(
+            total.count("extract_missed"),
+            # Such as 20 of 20 for ${id} at GET /a.
+            measure=", ".join(
+                f"{n_missed:,} of {sum(of_step.statuses.values()) * len(step.extract):,} for "
+                f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
+                for step, of_step in zip(measurement.plan.steps, measurement.steps, strict=False)
+                if (n_missed := of_step.count("extract_missed"))
+            ),
+        ),
+        "only_redirects": Observation(
             float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
         ),
-        "body_changed": _body_changed(measurement.series),
-        "cookies_too_large": Observed(total.count("cookies_too_large")),
-        "uncompressed": Observed(total.count("uncompressed")),
-        "streams_limit": _streams_limit(measurement),
+        # Of the worst second, against all before it.
+        "body_changed": Observation(*max(body_changes, key=lambda pair: pair[0]))
+        if body_changes
+        else None,
+        "cookies_too_large": Observation(total.count("cookies_too_large")),
+        "uncompressed": Observation(total.count("uncompressed")),
+        "streams_limit": Observation(min(streams), measure=f"{measurement.plan.streams:,}")
+        if streams
+        else None,
         **_addresses_apart(measurement),
-        **_tail(measurement),
-        "co_located": Observed(float(is_co_located)),
+        "tail": Observation(
+            measurement.tail_s / measurement.duration_s, measure=measurement.tail_words
+        )
+        if measurement.tail_words and measurement.duration_s
+        else None,
+        "co_located": Observation(float(is_co_located)),
         CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(measurement.vitals),
         **vitals,
     }
-    return {code: each for code, each in observed.items() if each is not None}
+    return {code: each for code, each in observations.items() if each is not None}
 
 
 def _attempts(total: Total) -> int:
     return total.count("ok") + total.count("failed") + total.count("dropped")
 
 
-def _share_of_arrivals(measurement: Measurement, count: int) -> Observed | None:
+def _share_of_arrivals(measurement: Measurement, count: int) -> Observation | None:
     """`count` arrivals with all their calls, as a share of the intended requests."""
     calls = measurement.plan.calls_per_arrival
-    intended = _attempts(measurement.total) + _not_as_planned(measurement.total)
-    return Observed(min(1.0, count * calls / intended)) if intended else None
+    n_intended = _attempts(measurement.total) + _not_as_planned(measurement.total)
+    return Observation(min(1.0, count * calls / n_intended)) if n_intended else None
 
 
-def _own_time(measurement: Measurement) -> dict[str, Observed]:
+def _own_time(measurement: Measurement) -> dict[str, Observation]:
     """By how much mean, p50 and a high percentile would be less without the injectors' delays.
 
     Of the attempts whose reading was timed: the same ones with and without.
@@ -139,22 +168,22 @@ def _own_time(measurement: Measurement) -> dict[str, Observed]:
     # A handshake waits for its server once more than a request on a kept connection does.
     waits = 1 + measurement.total.timing("tls").n / n_all
 
-    def added(with_us: float, without_us: float, measure: str) -> Observed:
-        return Observed(with_us - without_us, *place, measure, without_us, waits)
+    def effect(with_us: float, without_us: float, measure: str) -> Observation:
+        return Observation(with_us - without_us, *place, measure, without_us, waits)
 
     typical = max(
-        added(sampled.mean_us, undelayed.mean_us, "mean"),
-        added(sampled.percentile_us(P50), undelayed.percentile_us(P50), name(P50)),
+        effect(sampled.mean_us, undelayed.mean_us, "mean"),
+        effect(sampled.percentile_us(P50), undelayed.percentile_us(P50), name(P50)),
         key=lambda each: each.value / max(1.0, each.whole),
     )
-    judged = judged_percentile(sampled.n)
-    if judged == WHOLE:
+    q = judged_percentile(sampled.n)
+    if q == WHOLE:
         return {TYPICAL_EFFECT: typical}
-    high = added(sampled.percentile_us(judged), undelayed.percentile_us(judged), name(judged))
+    high = effect(sampled.percentile_us(q), undelayed.percentile_us(q), name(q))
     return {TYPICAL_EFFECT: typical, HIGH_EFFECT: high}
 
 
-def _late(measurement: Measurement) -> Observed | None:
+def _late(measurement: Measurement) -> Observation | None:
     """The larger of the injectors' delays in sending and in reacting, at a high percentile, beside
     the run's own."""
     response = measurement.total.timing("response")
@@ -167,7 +196,7 @@ def _late(measurement: Measurement) -> Observed | None:
         q, worst = judged_percentile(timing.n), worst_shard(measurement.vitals, vital)
         place = (worst and worst["at"][vital], injector_number(measurement.vitals, worst))
         measure = "max" if q == WHOLE else name(q)
-        late.append(Observed(timing.percentile_us(q), *place, measure, whole_us))
+        late.append(Observation(timing.percentile_us(q), *place, measure, whole_us))
     return max(late, key=lambda each: each.value, default=None)
 
 
@@ -176,27 +205,20 @@ def _not_as_planned(total: Total) -> int:
     return total.count("calls_skipped") - total.count("calls_retried")
 
 
-def _sent_share(measurement: Measurement) -> Observed | None:
+def _sent_share(measurement: Measurement) -> Observation | None:
     """Started over intended requests, if the plan (not the target) decides how many there are."""
     load = measurement.plan.load
     if load.model not in {Model.OPEN, Model.OVER} or not measurement.is_whole:
         return None
-    intended = measurement.plan.planned_requests
-    looked_after = measurement.total.count("started") + _not_as_planned(measurement.total)
+    n_intended = measurement.plan.planned_requests
+    n_started = measurement.total.count("started") + _not_as_planned(measurement.total)
     if measurement.plan.flows:  # the seed decides how many requests its sessions have
-        intended = planned_arrivals(load)
-        looked_after = measurement.total.count("sessions_started")
-    return Observed(looked_after / intended) if intended else None
+        n_intended = planned_arrivals(load)
+        n_started = measurement.total.count("sessions_started")
+    return Observation(n_started / n_intended) if n_intended else None
 
 
-def _tail(measurement: Measurement) -> dict[str, Observed]:
-    words = measurement.tail_words
-    if not words or not measurement.duration_s:
-        return {}
-    return {"tail": Observed(measurement.tail_s / measurement.duration_s, measure=words)}
-
-
-def _little(measurement: Measurement) -> Observed | None:
+def _little(measurement: Measurement) -> Observation | None:
     """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
     if measurement.plan.load.model != Model.CLOSED:
         return None
@@ -204,7 +226,7 @@ def _little(measurement: Measurement) -> Observed | None:
     if len(inside) < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * len(inside):
         return None
     in_flight = sum(inside) / len(inside)
-    return Observed(abs(in_flight - measurement.mean_in_flight) / in_flight)
+    return Observation(abs(in_flight - measurement.mean_in_flight) / in_flight)
 
 
 def _in_time(measurement: Measurement) -> list[Point]:
@@ -257,7 +279,7 @@ def trend_words(
     return say("trend", rose=verb, since=second_text(steady), size=size, higher=higher)
 
 
-def _unsteady(measurement: Measurement) -> dict[str, Observed]:
+def _unsteady(measurement: Measurement) -> dict[str, Observation]:
     """How much of the run precedes its last stretch at one level, or was away from that level."""
     steady, departure, second = steadiness_of(measurement)
     if steady is None or not steady.steady_from:
@@ -265,13 +287,13 @@ def _unsteady(measurement: Measurement) -> dict[str, Observed]:
     if steady.left_at:
         code = "longer_for_a_while" if steady.ratio > 1 else "shorter_for_a_while"
         return {
-            code: Observed(steady.unsteady_share, second, measure=f"from second {departure} on")
+            code: Observation(steady.unsteady_share, second, measure=f"from second {departure} on")
         }
     code = "warming_up" if steady.ratio > 1 else "slowing_down"
-    return {code: Observed(steady.unsteady_share, second)}
+    return {code: Observation(steady.unsteady_share, second)}
 
 
-def _in_flight_growing(measurement: Measurement) -> Observed | None:
+def _in_flight_growing(measurement: Measurement) -> Observation | None:
     """How much of what arrived in the second half of an even open load was left in flight.
 
     Only if response times rose with it: a slow target that keeps up also needs some time until as
@@ -292,42 +314,25 @@ def _in_flight_growing(measurement: Measurement) -> Observed | None:
     if half < 1 or len(levels) < 2:
         return None
     growth = points[-1]["in_flight"] - points[half - 1]["in_flight"]
-    arrived = sum(point["started"] for point in points[half:])
+    n_started = sum(point["started"] for point in points[half:])
     if levels[-1] < _RISEN * levels[0] or growth < _NOISE * sqrt(points[-1]["in_flight"]):
-        return Observed(0.0)
-    return Observed(growth / arrived) if arrived else None
+        return Observation(0.0)
+    return Observation(growth / n_started) if n_started else None
 
 
-def _missing(series: list[Point]) -> Observed | None:
+def _missing(series: list[Point]) -> Observation | None:
     """The share of shard-seconds that were not delivered, including gaps between seconds."""
-    measured = [point for point in series if point["second"] >= 0]
-    if not measured:
+    points = [point for point in series if point["second"] >= 0]
+    if not points:
         return None
-    holes = measured[-1]["second"] + 1 - len(measured)
-    shards = max(point["shards"] + point["missing"] for point in measured)
-    missing = sum(point["missing"] for point in measured) + holes * shards
-    first = next((point["second"] for point in measured if point["missing"]), None)
-    return Observed(missing / (missing + sum(point["shards"] for point in measured)), first)
+    holes = points[-1]["second"] + 1 - len(points)
+    shards = max(point["shards"] + point["missing"] for point in points)
+    missing = sum(point["missing"] for point in points) + holes * shards
+    first = next((point["second"] for point in points if point["missing"]), None)
+    return Observation(missing / (missing + sum(point["shards"] for point in points)), first)
 
 
-def _starts_apart(measurement: Measurement) -> Observed | None:
-    """The maximum distance between two injectors' starts; None for a single injector."""
-    errors = [end.start_error_us for end in measurement.ends]
-    sorted_us = sorted(error for error in errors if error is not None)
-    return Observed(float(sum(sorted_us[-2:]))) if len(sorted_us) > 1 else None
-
-
-def _resent(total: Total) -> Observed | None:
-    """Retransmitted TCP segments of the run's own connections, as a share of all sent."""
-    segments = total.count("segments_sent")
-    return (
-        Observed(total.count("segments_resent") / max(segments, _FEW_SEGMENTS))
-        if segments
-        else None
-    )
-
-
-def _target_errors(measurement: Measurement) -> dict[str, Observed]:
+def _target_errors(measurement: Measurement) -> dict[str, Observation]:
     """Failures that are neither the injector's nor of a stop; without any success, `no_success`.
 
     Where the load looks for the limit, those of overload are the limit: `errors_at_limit`.
@@ -339,36 +344,23 @@ def _target_errors(measurement: Measurement) -> dict[str, Observed]:
     worst = max(measurement.series, key=lambda point: point["failed"], default=None)
     second = worst["second"] if worst and worst["failed"] else None
     if not total.timing("response").n:
-        return {"no_success": Observed(1, measure=_cause(measurement))}
+        return {"no_success": Observation(1, measure=_cause(measurement))}
     of_overload = (row.count for row in of_target(measurement.failures) if is_of_overload(row))
     at_limit = sum(of_overload) if measurement.plan.seeks_limit else 0
     if not at_limit:
-        return {"errors": Observed(failed / _attempts(total), second, measure=_cause(measurement))}
+        return {
+            "errors": Observation(failed / _attempts(total), second, measure=_cause(measurement))
+        }
     others = max(0, failed - at_limit)
     return {
-        "errors_at_limit": Observed(
+        "errors_at_limit": Observation(
             at_limit / _attempts(total), second, measure=_cause(measurement)
         ),
-        "errors": Observed(others / _attempts(total), measure="of other kinds"),
+        "errors": Observation(others / _attempts(total), measure="of other kinds"),
     }
 
 
-def _missed(measurement: Measurement) -> str:
-    """Which extractions found nothing: "20 of 20 for ${id} at GET /a"."""
-    return ", ".join(
-        f"{n_missed:,} of {sum(total.statuses.values()) * len(step.extract):,} for "
-        f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
-        for step, total in zip(measurement.plan.steps, measurement.steps, strict=False)
-        if (n_missed := total.count("extract_missed"))
-    )
-
-
-def _streams_limit(measurement: Measurement) -> Observed | None:
-    limits = [each.streams_limit for each in measurement.ends if each.streams_limit is not None]
-    return Observed(min(limits), measure=f"{measurement.plan.streams:,}") if limits else None
-
-
-def _addresses_apart(measurement: Measurement) -> dict[str, Observed]:
+def _addresses_apart(measurement: Measurement) -> dict[str, Observation]:
     """How far the addresses of a name are apart, where load went over several."""
     totals = totals_by_peer(measurement.ends)
     medians = {
@@ -388,7 +380,7 @@ def _addresses_apart(measurement: Measurement) -> dict[str, Observed]:
         worst, best = max(values, key=values.get), min(values, key=values.get)
         high, low = values[worst], values[best]
         value = high - low if code == "address_failing" else high / max(1.0, low)
-        apart[code] = Observed(value, measure=f"{worst} against {best}")
+        apart[code] = Observation(value, measure=f"{worst} against {best}")
     return apart
 
 
@@ -399,14 +391,6 @@ def _cause(measurement: Measurement) -> str:
         return "see the errors"
     most = causes[0]
     return f"status {most.status}" if most.kind == Kind.STATUS_UNEXPECTED else row_words(most)
-
-
-def _body_changed(series: list[Point]) -> Observed | None:
-    """The body change of the worst second, against all before it."""
-    changes = [(point.get("body_change"), point["second"]) for point in series]
-    pairs = [(change, second) for change, second in changes if change is not None]
-    worst = max(pairs, key=lambda pair: pair[0], default=None)
-    return None if worst is None else Observed(*worst)
 
 
 def hosts_of(peers: list[str]) -> set[str]:

@@ -207,7 +207,9 @@ def times_row(
     if not all(times):
         return PairResult(metric, why=why or say("no_runs"))
     means = [fmean(side.values()) for side in times]
-    arms = _paired([{block: us for block, us in side.items() if us} for side in times], paired)
+    arms = _values_in_order(
+        [{block: us for block, us in side.items() if us} for side in times], paired
+    )
     steps = [max(1.0, fmean(arm) * BUCKET_SHARE) if arm else 1.0 for arm in arms]
     interval = ratio_interval(*arms, paired=paired, resolutions=steps)
     if interval is None:
@@ -234,7 +236,7 @@ def percentile_row(
     return replace(row, interval=None, why=f"{row.why} {why}".strip(), note=why)
 
 
-def _paired(sides: Sequence[Mapping[int, float]], paired: bool) -> list[list[float]]:
+def _values_in_order(sides: Sequence[Mapping[int, float]], paired: bool) -> list[list[float]]:
     """The values of both sides; paired, of the blocks that both have."""
     if not paired:
         return [[*side.values()] for side in sides]
@@ -282,7 +284,7 @@ def amount_row(
 ) -> PairResult:
     """Of an amount that each run has, by block. `steps`: the least that what was counted can tell
     apart, of both sides."""
-    sides = _paired([baseline, candidate], paired)
+    sides = _values_in_order([baseline, candidate], paired)
     means = (fmean(each) if each else None for each in sides)
     return PairResult(metric, *means, ratio_interval(*sides, paired=paired, resolutions=steps))
 
@@ -333,18 +335,18 @@ def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> 
     logarithms of the paired ratios. Plans of one block share its conditions, so they are not
     counted as independent. Without enough such blocks there is a ratio and no interval.
     """
-    shared = sorted(set.intersection(*(set(runs) for arms in plans for runs in arms)))
+    blocks_of_both = sorted(set.intersection(*(set(runs) for arms in plans for runs in arms)))
     means_us = [
         geometric_mean([fmean(arms[number].values()) for arms in plans]) for number in (0, 1)
     ]
-    if not in_blocks or len(shared) < MIN_REPEATS:
+    if not in_blocks or len(blocks_of_both) < MIN_REPEATS:
         why = say("interval_of_blocks", where=" of all plans") if in_blocks else say("no_blocks")
         return PairResult("mean", *means_us, why=why)
-    blocks = [
-        [geometric_mean([arms[number][block] for arms in plans]) for block in shared]
+    block_means = [
+        [geometric_mean([arms[number][block] for arms in plans]) for block in blocks_of_both]
         for number in (0, 1)
     ]
-    return PairResult("mean", *means_us, ratio_interval(*blocks, paired=True))
+    return PairResult("mean", *means_us, ratio_interval(*block_means, paired=True))
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -354,12 +356,12 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The p values corrected for multiple comparisons (Holm's step-down), in the same order."""
-    corrected, worst = [0.0] * len(p_values), 0.0
+    corrections, worst = [0.0] * len(p_values), 0.0
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     for rank, index in enumerate(order):
         worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
-        corrected[index] = worst
-    return corrected
+        corrections[index] = worst
+    return corrections
 
 
 def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:
@@ -401,9 +403,10 @@ def shift_of(
     fewest = min(timing.n for side in sides for timing in side)
     ranks = [q for q in PERCENTILES if shown(fewest, q) is Shown.OK]
     values = [[percentiles_us(timing, ranks) for timing in side] for side in sides]
-    points = {}
+    intervals = {}
     for q in ranks:
         first, second = ([each[q] for each in side] for side in values)
         steps = (BUCKET_SHARE * max(first), BUCKET_SHARE * max(second))
-        points[q] = ratio_interval(first, second, paired=paired, resolutions=steps)
-    return {q: interval for q, interval in points.items() if interval}
+        if interval := ratio_interval(first, second, paired=paired, resolutions=steps):
+            intervals[q] = interval
+    return intervals

@@ -322,8 +322,8 @@ def share_left(ratio: float, half_width: float, threshold: float) -> float:
     """What settles an open comparison, as a share of what was measured: an interval's width falls
     with the root of that. `half_width` is of the logarithm; the ratio is taken for the true one."""
     centre = abs(log(ratio))
-    wanted = max(centre, log1p(threshold) - centre)
-    return (half_width / wanted) ** 2 - 1
+    distance = max(centre, log1p(threshold) - centre)
+    return (half_width / distance) ** 2 - 1
 
 
 def smallest_shown(interval: RatioInterval) -> float:
@@ -358,8 +358,8 @@ class Against:
         return self.word in CLEAR
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any] | None) -> "Against | None":
-        return cls(**stored) if stored else None
+    def from_json(cls, data: Mapping[str, Any] | None) -> "Against | None":
+        return cls(**data) if data else None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

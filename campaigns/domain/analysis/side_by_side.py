@@ -138,8 +138,10 @@ def typical_ratio(rounds: Sequence[ArmsRound], arm: int, reference: int) -> floa
 
 def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
     """Of the rounds that comparisons count, without the injector's part where that is known."""
-    known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
-    return median(known) if known else None
+    times_us = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
+    return median(times_us) if times_us else None
+
+    return median(times_us) if times_us else None
 
 
 def typical_parts_us(rounds: Sequence[ArmsRound], arm: int) -> dict[str, float] | None:
@@ -234,8 +236,8 @@ def _is_complete(each: ArmsRound, reference: int, arm: int) -> bool:
 
 
 def _failed_share(rounds: Sequence[ArmsRound], arm: int) -> float:
-    failed = sum(each.arms[arm].failed for each in rounds)
-    return failed / max(1, failed + sum(each.arms[arm].n for each in rounds))
+    n_failed = sum(each.arms[arm].failed for each in rounds)
+    return n_failed / max(1, n_failed + sum(each.arms[arm].n for each in rounds))
 
 
 def _halves_by_load(
@@ -349,7 +351,17 @@ class ArmSeconds:
         self._arms = [[second for second in arm if second.second >= 0] for arm in arms]
         numbers = {each.second for arm in self._arms for each in arm}
         self._seconds = [
-            [_timings(each for each in arm if each.second == number) for arm in self._arms]
+            [
+                {
+                    name: Timing.together(
+                        each.timings[name]
+                        for each in arm
+                        if each.second == number and name in each.timings
+                    )
+                    for name in ("response", "sampled", "undelayed")
+                }
+                for arm in self._arms
+            ]
             for number in sorted(numbers)
         ]
         doses = [added_us(second) or 0.0 for second in self._seconds]
@@ -384,14 +396,6 @@ class ArmSeconds:
             name: None if (low := figures.low_us(name)) is None else (low, figures.time_us(name))
             for name in RANKS
         }
-        failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
+        n_failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
         is_timed = any(second[arm]["undelayed"].n for second in self._seconds)
-        return ArmFigures(response.n, failed, is_timed, bounds)
-
-
-def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:
-    rows = list(seconds)
-    return {
-        name: Timing.together(each.timings[name] for each in rows if name in each.timings)
-        for name in ("response", "sampled", "undelayed")
-    }
+        return ArmFigures(response.n, n_failed, is_timed, bounds)

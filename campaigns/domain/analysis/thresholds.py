@@ -14,7 +14,7 @@ from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.metrics.figures import QUIETER, lower_end_us, percentiles_us
 from campaigns.domain.metrics.machine import BUSY, MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, TIMEOUT_KINDS, Kind
-from campaigns.domain.metrics.snapshot import Timing, Total, joined
+from campaigns.domain.metrics.snapshot import Total, joined
 from campaigns.domain.plan.flows import Flow, steps_of
 from campaigns.domain.plan.threshold import (
     FIRST_BYTE_PREFIX,
@@ -29,8 +29,8 @@ from campaigns.domain.units import are_apart
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
 _CERTAIN = {*SHARES, *TARGET_METRICS}  # the injector cannot add to them
 # The counter of each rate, and the ok, failed and dropped counters of each error share.
-_COUNTED = {"rate": "ok", "session_rate": "sessions_ok"}
-_ENDED = {
+_COUNTERS = {"rate": "ok", "session_rate": "sessions_ok"}
+_ENDINGS = {
     "errors": ("ok", "failed", "dropped"),
     "sessions_failed": ("sessions_ok", "sessions_failed", "sessions_dropped"),
 }
@@ -72,24 +72,25 @@ GROUPS: dict[str, frozenset[Kind]] = {
 def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
     """The rule's figure in its unit, or None; `total` is that of what it is about."""
     if rule.metric in RATES:
-        return total.per_s(_COUNTED[rule.metric], duration_s)
+        return total.per_s(_COUNTERS[rule.metric], duration_s)
     if rule.metric in SHARES:
-        counters = _ENDED[rule.metric]
-        in_percent = rule.unit == "%"
-        ok, failed, dropped = (total.count(name) for name in counters)
+        ok, failed, dropped = (total.count(name) for name in _ENDINGS[rule.metric])
         attempts = failed + dropped + ok
-        errors = _errors_of(rule.kind, total) if rule.kind else failed + dropped
-        if not in_percent:
+        if rule.kind == "dropped":
+            errors = total.count("dropped")
+        elif rule.kind:  # a group, or a single kind
+            errors = sum(total.errors.get(kind, 0) for kind in GROUPS.get(rule.kind, (rule.kind,)))
+        else:
+            errors = failed + dropped
+        if rule.unit != "%":
             return float(errors)
         return 100 * errors / attempts if attempts else None
-    return _time(rule, total.timing(_timing_of(rule)))
-
-
-def _errors_of(named: str, total: Total) -> int:
-    """Of a group, or of a single kind."""
-    if named == "dropped":
-        return total.count("dropped")
-    return sum(total.errors.get(kind, 0) for kind in GROUPS.get(named, (named,)))
+    timing = total.timing(_timing_of(rule))
+    if (q := rank_of(rule.metric)) is not None:
+        value = percentiles_us(timing, (q,)).get(q)
+    else:
+        value = timing.mean_us if rule.metric.endswith("mean") else timing.max_us
+    return None if value is None else value * _TIMES[rule.unit]
 
 
 def _timing_of(rule: Threshold) -> str:
@@ -98,22 +99,14 @@ def _timing_of(rule: Threshold) -> str:
     return "wait" if rule.metric.startswith(FIRST_BYTE_PREFIX) else "response"
 
 
-def _time(rule: Threshold, timing: Timing) -> float | None:
-    if (q := rank_of(rule.metric)) is not None:
-        value = percentiles_us(timing, (q,)).get(q)
-    else:
-        value = timing.mean_us if rule.metric.endswith("mean") else timing.max_us
-    return None if value is None else value * _TIMES[rule.unit]
-
-
-def _lower_end(rule: Threshold, total: Total, measured: float | None) -> float | None:
+def _lower_end(rule: Threshold, total: Total, value: float | None) -> float | None:
     """Of a response time, in the rule's unit; None of what has none."""
     rank = rank_of(rule.metric)
     is_time = rule.metric == "mean" or (rank is not None and _timing_of(rule) == "response")
-    if measured is None or not is_time:
+    if value is None or not is_time:
         return None
     times = _TIMES[rule.unit]
-    low_us = lower_end_us(total.timing(QUIETER), rank, measured / times)
+    low_us = lower_end_us(total.timing(QUIETER), rank, value / times)
     return None if low_us is None else round(low_us * times, 6)
 
 
@@ -179,9 +172,9 @@ def weigh(verdicts: Iterable[Verdict], trust: str | None) -> list[Verdict]:
 def _is_open(verdict: Verdict, trust: str | None) -> bool:
     if trust in {None, Trust.NO_ANSWER}:
         return trust is not None
-    low, is_busy = verdict.at_least, trust == Trust.BUSY
     if verdict.passed or verdict.metric in _CERTAIN:
         return False
+    low, is_busy = verdict.at_least, trust == Trust.BUSY
     if low is None:
         return is_busy
     return low < verdict.limit and (is_busy or are_apart(low, verdict.measured))
@@ -235,64 +228,57 @@ class ThresholdJudge:
         if each.is_of_machine:
             return self._of_machine(each, duration_s)
         measured = measure(each, total, duration_s)
-        passed = each.is_kept(measured)
-        if not passed and since is None:
+        is_kept = each.is_kept(measured)
+        if not is_kept and since is None:
             since = max(0, ceil(duration_s) - 1)
         value = None if measured is None else round(measured, 6)
-        since = None if passed else since
+        since = None if is_kept else since
         rule = (each.rule, each.metric, each.limit, each.unit)
         at_least = _lower_end(each, total, measured)
         part = {"kind": each.kind, "step": each.step, "flow": each.flow}
-        return Verdict(*rule, value, passed, since, at_least, **part)
+        return Verdict(*rule, value, is_kept, since, at_least, **part)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
-        """Of all seconds that were told; `since` None where none was."""
-        figure = machine_figure(each.metric, self.machines, n_whole_seconds(duration_s))
+        """Of all seconds that were told, of the machine with the highest figure at last; `since`
+        None where none was."""
+        n_seconds = n_whole_seconds(duration_s)
+        figures = [_so_far(each.metric, points, n_seconds) for points in self.machines.values()]
+        figure = max(filter(None, figures), key=lambda pairs: pairs[-1][1], default=[])
         since = None
         for second, value in figure:
             if each.is_kept(value):
                 since = None
             elif since is None:
                 since = second
-        measured = round(figure[-1][1], 6) if figure else None
-        passed = each.is_kept(measured)
-        return Verdict(each.rule, each.metric, each.limit, each.unit, measured, passed, since)
+        last = round(figure[-1][1], 6) if figure else None
+        is_kept = each.is_kept(last)
+        return Verdict(each.rule, each.metric, each.limit, each.unit, last, is_kept, since)
 
 
 # Of a second: numerator and denominator, which are added up over the seconds.
 _Parts = tuple[float, float]
 
 
-def _resent(point: MachinePoint) -> _Parts | None:
-    resent, segments = point.did.get("retransmitted"), point.did.get("segments_sent")
-    return None if resent is None or segments is None else (resent, segments)
-
-
 _PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {
     "target_cpu": lambda point: None if (cpu := point.share(*BUSY)) is None else (cpu, 1),
-    "target_memory": lambda point: None if (used := point.memory_share) is None else (used, 1),
-    "target_resent": _resent,
+    "target_memory": lambda point: None if (share := point.memory_share) is None else (share, 1),
+    "target_resent": lambda point: (
+        None
+        if None in (parts := (point.did.get("retransmitted"), point.did.get("segments_sent")))
+        else parts
+    ),
 }
 
 
-def machine_figure(
-    metric: str, machines: Mapping[str, Sequence[MachinePoint]], n_seconds: int
-) -> list[tuple[int, float]]:
-    """(second, % of everything told up to its end) of the machine with the highest one at last; []
-    where none told it. `n_seconds`: how many were measured."""
-    figures = [_so_far(metric, points, n_seconds) for points in machines.values()]
-    return max(filter(None, figures), key=lambda each: each[-1][1], default=[])
-
-
 def _so_far(metric: str, points: Sequence[MachinePoint], n_seconds: int) -> list[tuple[int, float]]:
-    measured = [point for point in points if 0 <= point.second < n_seconds]
-    parts_by_second = [(each.second, parts) for each in measured if (parts := _PARTS[metric](each))]
+    """(second, % of everything told up to its end). `n_seconds`: how many were measured."""
+    inside = [point for point in points if 0 <= point.second < n_seconds]
+    parts_by_second = [(each.second, parts) for each in inside if (parts := _PARTS[metric](each))]
     sums = accumulate(
         (parts for _, parts in parts_by_second), lambda a, b: (a[0] + b[0], a[1] + b[1])
     )
-    seconds = (second for second, _ in parts_by_second)
     return [
         (second, 100 * part / whole)
-        for second, (part, whole) in zip(seconds, sums, strict=True)
+        for (second, _), (part, whole) in zip(parts_by_second, sums, strict=True)
         if whole
     ]

@@ -45,7 +45,9 @@ def refusal_words(kind: Kind, chain_der: Sequence[bytes], name: str, at: datetim
         return ""
     words = ""
     if kind == Kind.TLS_NAME:
-        names = ", ".join(_names(own)[:_MOST_NAMES])
+        # The common name, which is not an address to any client, only where there are no others.
+        names = _alternative_names(own) or [f"the common name {_name(own.subject)}"]
+        names = ", ".join(names[:_MOST_NAMES])
         words = f"issued for {names}, not for {name}"
     elif kind == Kind.TLS_UNKNOWN_ISSUER:
         words = f"issued by {_name(chain[-1].issuer)}"
@@ -91,12 +93,6 @@ def _facts(certificate: x509.Certificate) -> dict[str, Any]:
 def _name(name: x509.Name) -> str:
     common = name.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     return str(common[0].value) if common else name.rfc4514_string() or "(no name)"
-
-
-def _names(certificate: x509.Certificate) -> list[str]:
-    """Those that a client compares; the common one, which is not an address to any client, only
-    where there are no others."""
-    return _alternative_names(certificate) or [f"the common name {_name(certificate.subject)}"]
 
 
 def _alternative_names(certificate: x509.Certificate) -> list[str]:
@@ -157,8 +153,8 @@ def key_words(der: bytes) -> str | None:
 
 def _public_key(der: bytes) -> bytes:
     certificate = next(_elements(der))[1]
-    signed = next(_elements(certificate))[1]
-    fields = [each for each in _elements(signed) if each[0] != _VERSION]
+    body = next(_elements(certificate))[1]
+    fields = [each for each in _elements(body) if each[0] != _VERSION]
     # Serial number, signature, issuer, validity, subject, public key.
     return fields[5][1]
 

@@ -76,33 +76,22 @@ def check_exposition(text: str) -> None:
 
 def _sample(number: int, line: str) -> Sample:
     match = _SAMPLE.fullmatch(line.rstrip("\r"))
-    if match is None:
+    if match is None or "_" in match["value"]:  # Python's own numbers may have them
         raise NotExposition(number, line)
+    labels: dict[str, str] = {}
+    text, at = match["labels"] or "", 0
+    while text[at:].strip(" \t"):
+        label = _LABEL.match(text, at)
+        if label is None or label[1] in labels:
+            raise NotExposition(number, line)
+        labels[label[1]] = _ESCAPED.sub(
+            lambda escape: "\n" if escape[1] == "n" else escape[1], label[2]
+        )
+        at = label.end()
     try:
-        return Sample(match["name"], _labels(match["labels"] or ""), _value(match["value"]))
+        return Sample(match["name"], labels, float(match["value"]))
     except ValueError:
         raise NotExposition(number, line) from None
-
-
-def _labels(text: str) -> dict[str, str]:
-    labels, at = {}, 0
-    while text[at:].strip(" \t"):
-        match = _LABEL.match(text, at)
-        if match is None or match[1] in labels:
-            raise ValueError(text)
-        labels[match[1]] = _ESCAPED.sub(_unescaped, match[2])
-        at = match.end()
-    return labels
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    return "\n" if escape[1] == "n" else escape[1]
-
-
-def _value(text: str) -> float:
-    if "_" in text:  # Python's own numbers may have them
-        raise ValueError(text)
-    return float(text)
 
 
 # Left out: their traffic is also that of a real interface, or of none; and parts of disks.
@@ -210,11 +199,6 @@ class ExporterReading:
     has_own_process: bool = False
     has_perf: bool = False
 
-    def is_as_old_as(self, other: "ExporterReading") -> bool:
-        """Whether it has the same values as an earlier one: CPU time, idle or not, always grows."""
-        cpu = {key: value for key, value in self.counters.items() if key[0] in CPU}
-        return bool(cpu) and all(other.counters.get(key) == value for key, value in cpu.items())
-
 
 def read_exporter(samples: Iterable[Sample], *, itself: str = "") -> ExporterReading:
     """From samples of METRICS. `itself`: a name for the process that answers, where it is what is
@@ -301,19 +285,19 @@ def did_between(
 
     Any other figure that fell began anew, and is absent, as one that was not told before.
     """
-    grown = {
+    growth = {
         key: now.counters[key] - value
         for key, value in before.counters.items()
         if key in now.counters
     }
-    fallen = {figure for (figure, *_), value in grown.items() if value < 0}
-    cores = _cores(grown)
+    fallen = {figure for (figure, *_), value in growth.items() if value < 0}
+    cores = _cores(growth)
     is_late = any(whole_s > _MOST_PER_S * lasted_s for _, whole_s in cores)
     if before.start != now.start or is_late or fallen & {*CPU, _OF_PROCESS}:
         return None
     totals: dict[str, float] = defaultdict(float)
     cpu_s: dict[str, float] = defaultdict(float)
-    for (figure, *series), value in grown.items():
+    for (figure, *series), value in growth.items():
         if figure == _OF_PROCESS:
             cpu_s[series[0]] += value
         elif figure not in fallen:
@@ -331,11 +315,11 @@ def did_between(
     return did
 
 
-def _cores(grown: Mapping[_Key, float]) -> list[tuple[float, float]]:
+def _cores(growth: Mapping[_Key, float]) -> list[tuple[float, float]]:
     """(busy, whole) seconds of each core, in their order."""
     whole: dict[str, float] = defaultdict(float)
     busy: dict[str, float] = defaultdict(float)
-    for (figure, *series), value in grown.items():
+    for (figure, *series), value in growth.items():
         if figure in CPU:
             whole[series[0]] += value
             busy[series[0]] += 0.0 if figure in _UNUSED else value
@@ -433,7 +417,9 @@ class ExporterSeconds:
             return None
         now = reading_of(text, itself=self._itself)
         self._text_hash, self.offers = hash(text), offers(now)
-        if self._before and now.is_as_old_as(self._before[1]):
+        # CPU time, idle or not, always grows.
+        cpu = {key: value for key, value in now.counters.items() if key[0] in CPU}
+        if self._before and cpu and cpu.items() <= self._before[1].counters.items():
             # The next interval begins where these values were first seen.
             self._why = _OLD
             return None

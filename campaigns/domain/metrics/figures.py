@@ -92,40 +92,41 @@ def read_whole(data: Mapping[str, Any], histograms: Mapping[str, str]) -> Total:
 
 def read_total(data: Mapping[str, Any]) -> Total:
     """As `Total.from_json`, but no histogram is decoded before somebody asks for it."""
-    timings = {name: _stored(each) for name, each in data["timings"].items()}
+    timings = {
+        name: Timing(**{**each, "histogram": StoredHistogram(each["histogram"])})
+        for name, each in data["timings"].items()
+    }
     return Total(data["counters"], data["errors"], data["statuses"], timings)
-
-
-def _stored(stored: Mapping[str, Any]) -> Timing:
-    moments = {key: value for key, value in stored.items() if key != "histogram"}
-    return Timing(**moments, histogram=StoredHistogram(stored["histogram"]))
 
 
 class RankedHistogram(Histogram):
     """A histogram of which the values at some ranks are known, and at which percentiles there is a
     jump; `whole` reads it when somebody asks for more."""
 
-    __slots__ = ("_jumps", "_known", "_read", "_whole")
+    __slots__ = ("_histogram", "_jumps", "_value_by_rank", "_whole")
 
     def __init__(
-        self, known: Mapping[int, float], whole: Callable[[], Histogram], jumps: Jumps | None = None
+        self,
+        value_by_rank: Mapping[int, float],
+        whole: Callable[[], Histogram],
+        jumps: Jumps | None = None,
     ) -> None:
-        self._known, self._jumps = known, jumps or {}
+        self._value_by_rank, self._jumps = value_by_rank, jumps or {}
         self._whole = whole
-        self._read: Histogram | None = None
+        self._histogram: Histogram | None = None
 
     @property
     def counts(self) -> np.ndarray:
-        if self._read is None:
-            self._read = self._whole()
-        return self._read.counts
+        if self._histogram is None:
+            self._histogram = self._whole()
+        return self._histogram.counts
 
     def value_at_rank(self, rank: int) -> float:
-        value = self._known.get(rank)
+        value = self._value_by_rank.get(rank)
         return super().value_at_rank(rank) if value is None else value
 
     def values_at_ranks(self, ranks: list[int]) -> list[float]:
-        values = [self._known.get(rank) for rank in ranks]
+        values = [self._value_by_rank.get(rank) for rank in ranks]
         return super().values_at_ranks(ranks) if None in values else values
 
     def jump_at(self, per_100k: int) -> tuple[float, float] | None:
@@ -136,32 +137,32 @@ class _BriefTimings(Mapping[str, Timing]):
     """The timings of a total in brief. Each is made when it is asked for: a page asks for few of
     the twenty, but of a thousand runs."""
 
-    __slots__ = ("_data", "_made", "_whole")
+    __slots__ = ("_cache", "_data", "_whole")
 
     def __init__(self, data: Mapping[str, Any], whole: Whole) -> None:
         self._data, self._whole = data, whole
-        self._made: dict[str, Timing] = {}
+        self._cache: dict[str, Timing] = {}
 
     def __getitem__(self, name: str) -> Timing:
-        if name not in self._made:
-            self._made[name] = self._timing(name, *self._data["timings"][name])
-        return self._made[name]
+        if name not in self._cache:
+            *moments, ranks, values_us = self._data["timings"][name]
+            whole, by_rank = self._whole, dict(zip(ranks, values_us, strict=True))
+            jumps = self._data["jumps"] if name == "response" else {}
+            self._cache[name] = Timing(
+                *moments,
+                RankedHistogram(
+                    by_rank,
+                    lambda: whole(name),
+                    {int(q): each and tuple(each) for q, each in jumps.items()},
+                ),
+            )
+        return self._cache[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data["timings"])
 
     def __len__(self) -> int:
         return len(self._data["timings"])
-
-    def _timing(self, name: str, *told: Any) -> Timing:
-        *moments, ranks, values_us = told
-        whole, by_rank = self._whole, dict(zip(ranks, values_us, strict=True))
-        jumps = self._jumps if name == "response" else None
-        return Timing(*moments, RankedHistogram(by_rank, lambda: whole(name), jumps))
-
-    @property
-    def _jumps(self) -> Jumps:
-        return {int(q): each and tuple(each) for q, each in self._data["jumps"].items()}
 
 
 QUIETER = "quieter"  # the timing's name in a total
@@ -173,8 +174,8 @@ def added_us(parts: Iterable[Mapping[str, Timing]]) -> float | None:
     """What the injector added to a request on average; None where no reading was timed."""
     rows = [each for each in parts if "sampled" in each and "undelayed" in each]
     n = sum(each["sampled"].n for each in rows)
-    added = sum(each["sampled"].sum_us - each["undelayed"].sum_us for each in rows)
-    return added / n if n else None
+    effect_us = sum(each["sampled"].sum_us - each["undelayed"].sum_us for each in rows)
+    return effect_us / n if n else None
 
 
 def quieter_half(n_seconds: Mapping[float, int]) -> set[float]:
@@ -335,17 +336,17 @@ class _Percentiles(Mapping[int, float]):
         self._timing = timing
 
     @cached_property
-    def _known(self) -> dict[int, float]:
+    def _values(self) -> dict[int, float]:
         return percentiles_us(self._timing, SHOWN_PERCENTILES)
 
     def __getitem__(self, q: int) -> float:
-        return self._known[q]
+        return self._values[q]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._known)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._values)
 
 
 def figures_of(total: Total, duration_s: float) -> Figures:
@@ -402,21 +403,20 @@ def curve(timing: Timing, *, is_smooth: bool = True) -> list[dict[str, Any]]:
     fitting = [q for q in CURVE_PERCENTILES if timing.n * (WHOLE - q) >= WHOLE]
     if not is_smooth:
         fitting = [q for q in fitting if q in _TICKS or q == fitting[-1]]
-    return [_point(timing, q, us / 1000) for q, us in percentiles_us(timing, fitting).items()]
+    return [
+        {
+            "x": WHOLE / (WHOLE - q),
+            "q": q / WHOLE,
+            "ms": round(us / 1000, 4),
+            "beyond": beyond(timing.n, q),
+            "label": name(q),
+            "text": figure(us / 1000),
+        }
+        for q, us in percentiles_us(timing, fitting).items()
+    ]
 
 
 def usual_points(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of a curve the usual percentiles and the last point, for charts of very many lines."""
     labels = set(map(name, _TICKS))
     return [each for each in points if each["label"] in labels or each is points[-1]]
-
-
-def _point(timing: Timing, per_100k: int, ms: float) -> dict[str, Any]:
-    return {
-        "x": WHOLE / (WHOLE - per_100k),
-        "q": per_100k / WHOLE,
-        "ms": round(ms, 4),
-        "beyond": beyond(timing.n, per_100k),
-        "label": name(per_100k),
-        "text": figure(ms),
-    }

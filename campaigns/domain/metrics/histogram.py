@@ -146,9 +146,9 @@ def _counts_at(buckets: np.ndarray, counts: np.ndarray) -> np.ndarray:
 def payload_of(runs: bytes) -> str:
     """HdrHistogram's V2 compressed payload in base64, of its counts as `runs_of` gives them."""
     header = struct.pack(">iiiiqqd", _V2_COOKIE, len(runs), 0, DIGITS, 1, HIGHEST_US, 1.0)
-    packed = zlib.compress(header + runs, 6)
-    framed = struct.pack(">ii", _V2_COMPRESSED_COOKIE, len(packed)) + packed
-    return base64.b64encode(framed).decode("ascii")
+    body = zlib.compress(header + runs, 6)
+    payload = struct.pack(">ii", _V2_COMPRESSED_COOKIE, len(body)) + body
+    return base64.b64encode(payload).decode("ascii")
 
 
 def runs_of(text: str) -> bytes:
@@ -157,10 +157,10 @@ def runs_of(text: str) -> bytes:
     Raises CorruptHistogram as `Histogram.decode`, but does not look at the counts.
     """
     try:
-        framed = base64.b64decode(text, validate=True)
-        cookie, length = struct.unpack_from(">ii", framed)
+        payload = base64.b64decode(text, validate=True)
+        cookie, length = struct.unpack_from(">ii", payload)
         inflater = zlib.decompressobj()
-        raw = inflater.decompress(framed[8 : 8 + length], _MAX_PAYLOAD_BYTES)
+        raw = inflater.decompress(payload[8 : 8 + length], _MAX_PAYLOAD_BYTES)
         inner, size, offset, digits, lowest, _, ratio = struct.unpack_from(">iiiiqqd", raw)
     except (ValueError, struct.error, zlib.error) as error:
         raise CorruptHistogram(f"Not an HdrHistogram V2 payload: {error}.") from None
@@ -175,37 +175,37 @@ class StoredHistogram(Histogram):
     """A payload of ours, decoded when somebody first asks for the counts: of most stored timings
     only the moments are shown, and decoding is slow. Raises CorruptHistogram then."""
 
-    __slots__ = ("_decoded", "_payload")
+    __slots__ = ("_counts", "_payload")
 
     def __init__(self, payload: str) -> None:
         self._payload = payload
-        self._decoded: np.ndarray | None = None
+        self._counts: np.ndarray | None = None
 
     @property
     def counts(self) -> np.ndarray:
-        if self._decoded is None:
-            self._decoded = _counts_at(*buckets_of_runs(runs_of(self._payload)))
-        return self._decoded
+        if self._counts is None:
+            self._counts = _counts_at(*buckets_of_runs(runs_of(self._payload)))
+        return self._counts
 
 
 class SummedHistogram(Histogram):
     """The histogram of several sets of values, added up when somebody first asks for the counts."""
 
-    __slots__ = ("_parts", "_summed")
+    __slots__ = ("_parts", "_total")
 
     def __init__(self, parts: Iterable[Histogram]) -> None:
         self._parts = tuple(parts)
-        self._summed: np.ndarray | None = None
+        self._total: np.ndarray | None = None
 
     @property
     def counts(self) -> np.ndarray:
-        if self._summed is None:
+        if self._total is None:
             counts = [part.counts for part in self._parts]
-            summed = np.zeros(max(map(len, counts), default=0), dtype=np.int64)
+            total = np.zeros(max(map(len, counts), default=0), dtype=np.int64)
             for each in counts:
-                summed[: len(each)] += each
-            self._summed, self._parts = summed, ()
-        return self._summed
+                total[: len(each)] += each
+            self._total, self._parts = total, ()
+        return self._total
 
 
 def _buckets(values: np.ndarray) -> np.ndarray:

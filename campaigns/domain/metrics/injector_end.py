@@ -265,29 +265,34 @@ _MEANS = ("mean_us", "mean_undelayed_us", "own_us")
 
 def _arm_of_all(shards: Sequence[ArmRound]) -> ArmRound:
     """What one of them lacks nobody knows of all."""
-    merged: dict[str, Any] = {}
+    values_of_all: dict[str, Any] = {}
     for name in (*_COUNTS, *_MEDIANS, *_MEANS):
         values = [getattr(each, name) for each in shards]
         if name in _COUNTS:
-            merged[name] = sum(values)
+            values_of_all[name] = sum(values)
         elif None not in values and name in _MEDIANS:
-            merged[name] = geometric_mean(max(value, 1.0) for value in values)
+            values_of_all[name] = geometric_mean(max(value, 1.0) for value in values)
         elif None not in values:
-            merged[name] = sum(each.n * value for each, value in zip(shards, values, strict=True))
-            merged[name] /= merged["n"]
-    if merged["n"] and all(each.parts_us for each in shards if each.n):
+            values_of_all[name] = sum(
+                each.n * value for each, value in zip(shards, values, strict=True)
+            )
+            values_of_all[name] /= values_of_all["n"]
+    if values_of_all["n"] and all(each.parts_us for each in shards if each.n):
         own_us = [
             {part: each.n * us for part, us in each.parts_us.items()} for each in shards if each.n
         ]
         names = dict.fromkeys(part for parts in own_us for part in parts)
-        merged["parts_us"] = {
-            part: sum(parts.get(part, 0.0) for parts in own_us) / merged["n"] for part in names
+        values_of_all["parts_us"] = {
+            part: sum(parts.get(part, 0.0) for parts in own_us) / values_of_all["n"]
+            for part in names
         }
-    if any(each.p50_bounds_us for each in shards) and "p50_us" in merged:
+    if any(each.p50_bounds_us for each in shards) and "p50_us" in values_of_all:
         bounds = [each.p50_bounds_us or (each.typical_us,) * 2 for each in shards]
         ends = zip(*bounds, strict=True)
-        merged["p50_bounds_us"] = tuple(geometric_mean(max(us, 1.0) for us in end) for end in ends)
-    return ArmRound(**merged)
+        values_of_all["p50_bounds_us"] = tuple(
+            geometric_mean(max(us, 1.0) for us in end) for end in ends
+        )
+    return ArmRound(**values_of_all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,8 +325,8 @@ class ArmsEnd:
     @property
     def by_arm(self) -> list[InjectorEnd]:
         """Each arm's end, as if it had been alone."""
-        shared = {name: getattr(self, name) for name in _OF_THE_RUN - {"type"}}
-        return [replace(arm, **shared) for arm in self.arms]
+        of_run = {name: getattr(self, name) for name in _OF_THE_RUN - {"type"}}
+        return [replace(arm, **of_run) for arm in self.arms]
 
 
 def ends_of(line: Mapping[str, Any]) -> list[InjectorEnd]:

@@ -28,8 +28,8 @@ def most_kept(plan: Plan, n_injectors: int) -> int:
     """How many requests an injector keeps, until there are more: its part of the limit, or all of
     it where the plan says that the whole run has no more."""
     in_phases = plan.load.start_offset_s > 0 and n_injectors > 1
-    most, planned = MOST_IN_PHASES if in_phases else MOST, plan.planned_requests
-    return most if planned is not None and planned <= most else most // n_injectors
+    most, n_planned = MOST_IN_PHASES if in_phases else MOST, plan.planned_requests
+    return most if n_planned is not None and n_planned <= most else most // n_injectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,10 @@ class KeptRequests:
         return cls(tuple(rows), line["is_all"])
 
     @classmethod
-    def unpack(cls, packed: bytes, injector: int = 0) -> Self:
-        if packed[0] != _FORMAT:
-            raise ValueError(f"Requests of format {packed[0]}; this release reads {_FORMAT}.")
-        return cls.from_line(json.loads(zlib.decompress(packed[1:])), injector)
+    def unpack(cls, payload: bytes, injector: int = 0) -> Self:
+        if payload[0] != _FORMAT:
+            raise ValueError(f"Requests of format {payload[0]}; this release reads {_FORMAT}.")
+        return cls.from_line(json.loads(zlib.decompress(payload[1:])), injector)
 
 
 def pack(line: Mapping[str, Any]) -> bytes:
@@ -265,25 +265,25 @@ def _give(part: Part, span: Span, phases: Sequence[Phase]) -> None:
         for phase in phases
         if part.injector in phase.injectors
     ]
-    touched = [(phase, overlap) for phase, overlap in overlaps if overlap > _LEAST_S]
-    if len(touched) == 1:
-        touched[0][0].add(part.injector, part.n)
-        touched[0][0].whole.append(part)
-    elif touched:
-        _share_out(part, touched)
+    shares = [(phase, overlap) for phase, overlap in overlaps if overlap > _LEAST_S]
+    if len(shares) == 1:
+        shares[0][0].add(part.injector, part.n)
+        shares[0][0].whole.append(part)
+    elif shares:
+        _share_out(part, shares)
     elif start - end < _LEAST_S:  # after its injector's end, due to rounding
         nearest = min(phases, key=lambda phase: abs(phase.end_s - start))
         nearest.add(part.injector, part.n)
 
 
-def _share_out(part: Part, touched: Sequence[tuple[Phase, float]]) -> None:
+def _share_out(part: Part, shares: Sequence[tuple[Phase, float]]) -> None:
     """Distributes whole requests by largest remainder, so that none is lost."""
-    whole_s = sum(overlap for _, overlap in touched)
-    exact = [part.n * overlap / whole_s for _, overlap in touched]
+    whole_s = sum(overlap for _, overlap in shares)
+    exact = [part.n * overlap / whole_s for _, overlap in shares]
     counts = [int(value) for value in exact]
     most_left = sorted(range(len(exact)), key=lambda i: counts[i] - exact[i])
     for index in most_left[: part.n - sum(counts)]:
         counts[index] += 1
-    for (phase, _), count in zip(touched, counts, strict=True):
+    for (phase, _), count in zip(shares, counts, strict=True):
         phase.add(part.injector, count)
         phase.is_shared_out = True

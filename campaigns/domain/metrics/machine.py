@@ -93,8 +93,8 @@ class MachinePoint:
 
     @property
     def memory_share(self) -> float | None:
-        used, whole = self.did.get("memory_used_bytes"), self.did.get("memory_bytes")
-        return used / whole if whole and used is not None else None
+        in_use, whole = self.did.get("memory_used_bytes"), self.did.get("memory_bytes")
+        return in_use / whole if whole and in_use is not None else None
 
     def per_s(self, name: str) -> float | None:
         value = self.did.get(name)

@@ -8,7 +8,7 @@ depends on the target. A closed load controls the number in flight; a slower tar
 which is a result, not a fault.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -126,7 +126,12 @@ class Measurement:
         """Add what one injector measured in one second at one step. Seconds must come in order, all
         rows of one before the next; raises ValueError for one that already has a point."""
         if second.second != self._present:
-            self._begin(second.second)
+            if self._present is not None and second.second < self._present:
+                raise ValueError(f"Second {second.second} comes after second {self._present}.")
+            self._make_point()
+            if self.judge and self._present is not None and self._present >= 0:
+                self.judge.look(self._present, [self.total, *self.steps], self._passed_s())
+            self._present = second.second
         elif not self._parts:
             raise ValueError(f"Second {second.second} was told already.")
         self._parts.append((injector, second))
@@ -162,14 +167,6 @@ class Measurement:
         if self.judge and (self.series or self.is_over):
             self.thresholds = self.judge.verdicts([self.total, *self.steps], self.duration_s)
         return self
-
-    def _begin(self, number: int) -> None:
-        if self._present is not None and number < self._present:
-            raise ValueError(f"Second {number} comes after second {self._present}.")
-        self._make_point()
-        if self.judge and self._present is not None and self._present >= 0:
-            self.judge.look(self._present, [self.total, *self.steps], self._passed_s())
-        self._present = number
 
     def _make_point(self) -> None:
         """Points never change: later rows of the same second appear only in the run's summary."""
@@ -209,19 +206,19 @@ class Measurement:
             exact = [getattr(end, name) for end in self.ends]
             if exact and None not in exact:
                 return max(exact) / 1e6
-        ended = [
+        seconds = [
             point["second"]
             for point in self.series
             if point["second"] >= 0 and point["ok"] + point["failed"] + point["dropped"]
         ]
-        if not ended:
+        if not seconds:
             return 0.0
-        planned = planned_duration_s(self.plan.load)
-        if planned is not None and self.total.count("late_us"):
-            return planned
-        if planned is not None and self.is_whole:
-            return float(min(max(planned, ended[-1]), ended[-1] + 1))
-        return float(ended[-1] + 1)
+        planned_s = planned_duration_s(self.plan.load)
+        if planned_s is not None and self.total.count("late_us"):
+            return planned_s
+        if planned_s is not None and self.is_whole:
+            return float(min(max(planned_s, seconds[-1]), seconds[-1] + 1))
+        return float(seconds[-1] + 1)
 
     def _passed_s(self) -> float:
         """Of a run under way: to its last whole second, or to where its load has ended."""
@@ -256,8 +253,8 @@ class Measurement:
             return ""
         after = f"{figure(self.tail_s)} s" if self.tail_s < 1 else duration(self.tail_s)
         came = f"{n_ok:,} {'reply' if n_ok == 1 else 'replies'} came" if n_ok else ""
-        failed = f"{counted(n_failed, self.plan.nouns)} failed" if n_failed else ""
-        return f"{' and '.join(filter(None, (came, failed)))} up to {after}"
+        failures = f"{counted(n_failed, self.plan.nouns)} failed" if n_failed else ""
+        return f"{' and '.join(filter(None, (came, failures)))} up to {after}"
 
     @property
     def tail_s(self) -> float:
@@ -382,16 +379,16 @@ def parts_of(run: Measurement) -> list[RunPart]:
         RunPart("step", label, total, {"step": number})
         for number, (label, total) in enumerate(zip(plan.labels, run.steps, strict=False))
     ]
-    if plan.flows:
-        return list(_with_flows(run, steps))
-    return steps if len(plan.labels) > 1 else []
-
-
-def _with_flows(run: Measurement, steps: list[RunPart]) -> Iterator[RunPart]:
-    flows = run.plan.flows
-    for flow, total, numbers in zip(flows, run.flows, steps_of(flows), strict=True):
-        yield RunPart("flow", flow.name, total, {"flow": flow.name})
-        yield from steps[numbers.start : numbers.stop]
+    if not plan.flows:
+        return steps if len(plan.labels) > 1 else []
+    return [
+        part
+        for flow, total, numbers in zip(plan.flows, run.flows, steps_of(plan.flows), strict=True)
+        for part in (
+            RunPart("flow", flow.name, total, {"flow": flow.name}),
+            *steps[numbers.start : numbers.stop],
+        )
+    ]
 
 
 def sent_per_s(
@@ -433,14 +430,20 @@ def unlike(plan: Plan, first: Sequence[Measurement], second: Sequence[Measuremen
         name, unit = "mean_in_flight", "requests in flight on average"
     else:
         return ""
-    values = [_mean([getattr(each, name) for each in runs]) for runs in (first, second)]
-    if None in values or not max(values):
+    values = [
+        [value for each in runs if (value := getattr(each, name)) is not None]
+        for runs in (first, second)
+    ]
+    if not all(values):
         return ""
-    difference = abs(values[0] - values[1]) / max(values)
+    means = [sum(each) / len(each) for each in values]
+    if not max(means):
+        return ""
+    difference = abs(means[0] - means[1]) / max(means)
     if difference <= MAX_DIFFERENCE:
         return ""
     return (
-        f"The loads differ: {figure(values[0])} and {figure(values[1])} {unit}, "
+        f"The loads differ: {figure(means[0])} and {figure(means[1])} {unit}, "
         f"{percent(difference, limit=MAX_DIFFERENCE)} apart (limit {percent(MAX_DIFFERENCE)})."
     )
 
@@ -453,8 +456,3 @@ def _holds_its_connections(plan: Plan) -> bool:
     if plan.session.think_time.kind != ThinkKind.NONE or plan.exchange is not None:
         return False
     return load.requests is None or load.requests >= _MIN_ROUNDS * (load.connections or 1)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) / len(numbers) if numbers else None

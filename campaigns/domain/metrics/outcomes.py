@@ -230,19 +230,19 @@ def counts_of(part: Second | Total, plan: Plan) -> dict[tuple[str, int], int]:
     if part.counters.get(DROPPED):
         counts[DROPPED, 0] = part.counters[DROPPED]
     refusal = Kind.STATUS_UNEXPECTED if plan.exchange is None else Kind.WS_UPGRADE_REJECTED
-    expected = plan.expected_status if plan.exchange is None else (_SWITCHING,)
-    unexpected = {
+    rules = plan.expected_status if plan.exchange is None else (_SWITCHING,)
+    count_by_status = {
         int(status): count
         for status, count in part.statuses.items()
-        if count and not status_fits(int(status), expected)
+        if count and not status_fits(int(status), rules)
     }
-    refused = counts.pop((refusal.value, 0), 0)
-    rest = refused - sum(unexpected.values())
-    if refused and rest >= 0:
-        counts |= {(refusal.value, status): count for status, count in unexpected.items()}
-        refused = rest
-    if refused:
-        counts[refusal.value, 0] = refused
+    n_refusals = counts.pop((refusal.value, 0), 0)
+    rest = n_refusals - sum(count_by_status.values())
+    if n_refusals and rest >= 0:
+        counts |= {(refusal.value, status): count for status, count in count_by_status.items()}
+        n_refusals = rest
+    if n_refusals:
+        counts[refusal.value, 0] = n_refusals
     return counts
 
 
@@ -289,22 +289,16 @@ _ADDRESS = re.compile(r"\[?(?P<host>[\da-f]*[.:][\da-f.:]*[\da-f])\]?(?::\d+)?",
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """The text with secrets hidden; `secrets` are values that must not appear in it."""
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        text = _without(text, secret)
+    for secret in sorted(filter(None, set(secrets)), key=len, reverse=True):
+        if len(secret) >= _SHORT:
+            text = text.replace(secret, HIDDEN)
+        else:  # as a part of words it would take the sense from everything
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
     text = _JSON_MEMBER.sub(lambda match: f'{match["name"]}"{HIDDEN}"', text)
     text = _PARAMETER.sub(lambda match: f"{match['name']}{match['is']}{HIDDEN}", text)
     for token in _TOKENS:
         text = token.sub(lambda match: match["kept"] + HIDDEN, text)
     return text
-
-
-def redacted_header(name: str, value: str, secrets: Iterable[str] = ()) -> str:
-    """The line of a header; of a cookie that is set its name stays."""
-    if name.lower() == "set-cookie" and (cookie := _COOKIE.fullmatch(value)):
-        return f"{name}: {cookie[1]}={HIDDEN}{cookie[2]}"
-    if _SECRET_HEADER.search(name):
-        return f"{name}: {HIDDEN}"
-    return f"{name}: {redacted(value, secrets)}"
 
 
 def redacted_head(text: str, secrets: Iterable[str] = ()) -> str:
@@ -313,22 +307,20 @@ def redacted_head(text: str, secrets: Iterable[str] = ()) -> str:
     lines = [redacted(first, secrets)]
     for header in headers:
         name, colon, value = header.partition(":")
-        lines.append(redacted_header(name, value.strip(), secrets) if colon else redacted(header))
+        value = value.strip()
+        if not colon:
+            lines.append(redacted(header))
+        elif name.lower() == "set-cookie" and (cookie := _COOKIE.fullmatch(value)):
+            lines.append(f"{name}: {cookie[1]}={HIDDEN}{cookie[2]}")  # its name stays
+        else:
+            is_secret = _SECRET_HEADER.search(name)
+            lines.append(f"{name}: {HIDDEN if is_secret else redacted(value, secrets)}")
     return "\n".join(lines)
 
 
 def printable(text: str) -> str:
     """The text as it can be stored and shown: control characters and the like as escapes."""
     return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
-
-
-def _without(text: str, secret: str) -> str:
-    if not secret:
-        return text
-    if len(secret) >= _SHORT:
-        return text.replace(secret, HIDDEN)
-    # A short value as a part of words would take the sense from everything.
-    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
 
 
 def without_addresses(text: str, *hosts: str) -> str:
@@ -445,11 +437,10 @@ def failure_words(rows: Sequence[FailureRow], attempts: int, noun: str = "reques
             words = status_words(only.status) if only.status else kind_words(only.kind)
             whole = f"{words[0].upper()}{words[1:]} {'to' if only.status else 'for'} {everything}"
             return ": ".join(filter(None, (whole, detail_words(only))))
-        named = [f"{cause_words(each)} ({count(each.count)})" for each in causes[:_MOST_NAMED]]
-        more = len(causes) - len(named)
-        if more:
-            named.append(f"{counted(more, 'other errors')}")
-        return f"All {counted(attempts, noun)} failed: {', '.join(named)}"
+        words = [f"{cause_words(each)} ({count(each.count)})" for each in causes[:_MOST_NAMED]]
+        if more := len(causes) - len(words):
+            words.append(counted(more, "other errors"))
+        return f"All {counted(attempts, noun)} failed: {', '.join(words)}"
     mostly = ", mostly" if len(causes) > 1 else ""
     joint = " with" if causes[0].status else (" by" if mostly else ":")
     words = cause_words(causes[0])

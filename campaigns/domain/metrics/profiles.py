@@ -87,20 +87,20 @@ class PerfReading:
     def read(cls, samples: Mapping[str, Iterable[tuple[str, Mapping[str, str], float]]]) -> Self:
         """Of samples by their names, which are PERF_METRICS. What is not known is left out."""
 
-        def known(metric: str) -> Iterator[tuple[tuple[str, str], Mapping[str, str], float]]:
+        def rows(metric: str) -> Iterator[tuple[tuple[str, str], Mapping[str, str], float]]:
             for _, labels, value in samples.get(metric, ()):
                 of, event = labels.get("of", ""), labels.get("event", "")
                 if of in _WHOM and event.removesuffix(":u") in EVENTS:
                     yield (of, event), labels, value
 
-        counted = [{key: value for key, _, value in known(metric)} for metric in _TOTALS]
-        reasons = {key: labels.get("reason", "") for key, labels, _ in known(_LACK)}
+        counts = [{key: value for key, _, value in rows(metric)} for metric in _TOTALS]
+        reasons = {key: labels.get("reason", "") for key, labels, _ in rows(_LACK)}
         faults = [labels for _, labels, _ in samples.get(_FAULT, ())]
         return cls(
             {
-                key: tuple(each[key] for each in counted)
-                for key in counted[0]
-                if all(key in each for each in counted)
+                key: tuple(each[key] for each in counts)
+                for key in counts[0]
+                if all(key in each for each in counts)
             },
             {key: why for key, why in reasons.items() if why in LACKS},
             {
@@ -114,31 +114,24 @@ class PerfReading:
         the time that perf had a counter for it]}, "lacks": {event: one of LACKS}}, or {"of",
         "fault"}. None where nothing was to be counted, or the agent began anew."""
         for of in _WHOM:
-            grown = dict(self._growth(before, of))
-            lasted_s = max((each[1] for each in grown.values()), default=0.0)
+            growth = {}
+            for (whom, event), totals in self.totals.items():
+                if whom == of:  # what was not there before began since
+                    then = before.totals.get((whom, event), (0.0, 0.0, 0.0))
+                    growth[event] = [now - old for now, old in zip(totals, then, strict=True)]
+            lasted_s = max((each[1] for each in growth.values()), default=0.0)
             if 0 < lasted_s <= LONGEST_S:
                 lacks = {event: why for (whom, event), why in self.lacks.items() if whom == of}
-                counts = dict(_whole_counts(grown, lasted_s))
+                # Without an event that was not counted for some of the time.
+                counts = {
+                    event: [round(count, 3), min(100.0, round(100 * running_s / counted_s, 2))]
+                    for event, (count, counted_s, running_s) in growth.items()
+                    if count >= 0 and running_s >= 0 and counted_s > lasted_s - _ROUNDING_S
+                }
                 return {"of": of, "lasted_s": round(lasted_s, 6), "counts": counts, "lacks": lacks}
         return next(
             ({"of": of, "fault": self.faults[of]} for of in _WHOM if of in self.faults), None
         )
-
-    def _growth(self, before: Self, of: PerfOf) -> Iterator[tuple[str, list[float]]]:
-        """Of each event; what was not there before began since."""
-        for (whom, event), totals in self.totals.items():
-            if whom == of:
-                then = before.totals.get((whom, event), (0.0, 0.0, 0.0))
-                yield event, [now - old for now, old in zip(totals, then, strict=True)]
-
-
-def _whole_counts(
-    grown: Mapping[str, Sequence[float]], lasted_s: float
-) -> Iterator[tuple[str, list[float]]]:
-    """Without an event that was not counted for some of the time."""
-    for event, (count, counted_s, running_s) in grown.items():
-        if count >= 0 and running_s >= 0 and counted_s > lasted_s - _ROUNDING_S:
-            yield event, [round(count, 3), min(100.0, round(100 * running_s / counted_s, 2))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,21 +158,21 @@ def perf_use(readings: Sequence[Mapping[str, Any]]) -> PerfUse | None:
     if not readings:
         return None
     of = readings[-1]["of"]
-    counted = [each for each in readings if each["of"] == of and "counts" in each]
-    events = dict.fromkeys(event for each in counted for event in each["counts"])
-    lacks = {event: why for each in counted for event, why in each["lacks"].items()}
+    seconds = [each for each in readings if each["of"] == of and "counts" in each]
+    events = dict.fromkeys(event for each in seconds for event in each["counts"])
+    lacks = {event: why for each in seconds for event, why in each["lacks"].items()}
     return PerfUse(
         PerfOf(of),
-        sum(each["lasted_s"] for each in counted),
-        {event: _rate(event, counted) for event in events},
+        sum(each["lasted_s"] for each in seconds),
+        {event: _rate(event, seconds) for event in events},
         {event: why for event, why in lacks.items() if event not in events},
         next((each["fault"] for each in reversed(readings) if "fault" in each), ""),
     )
 
 
-def _rate(event: str, counted: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
+def _rate(event: str, readings: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
     seconds = [
-        (*each["counts"][event], each["lasted_s"]) for each in counted if event in each["counts"]
+        (*each["counts"][event], each["lasted_s"]) for each in readings if event in each["counts"]
     ]
     whole_s = sum(lasted_s for _, _, lasted_s in seconds)
     share_percent = sum(share * lasted_s for _, share, lasted_s in seconds) / whole_s
@@ -189,13 +182,13 @@ def _rate(event: str, counted: Iterable[Mapping[str, Any]]) -> tuple[float, floa
 def perf_together(uses: Sequence[PerfUse]) -> PerfUse:
     """Of several machines: the events that all of them counted, added up."""
     first, *others = uses
-    shared = [event for event in first.rates if all(event in each.rates for each in others)]
+    of_all = [event for event in first.rates if all(event in each.rates for each in others)]
     rates = {
         event: (
             sum(each.rates[event][0] for each in uses),
             min(each.rates[event][1] for each in uses),
         )
-        for event in shared
+        for event in of_all
     }
     return PerfUse(first.of, min(each.lasted_s for each in uses), rates)
 
@@ -323,25 +316,30 @@ class _Side:
 
     @classmethod
     def of(cls, profiles: Iterable[Profile]) -> "_Side":
-        recorded = [profile for profile in profiles if profile.samples]
-        return cls(
-            tuple(each.samples for each in recorded),
-            tuple(map(_counts, recorded)),
-            tuple(map(_hidden, recorded)),
+        runs = [profile for profile in profiles if profile.samples]
+        counts = tuple(Counter() for _ in runs)
+        for run, count in zip(runs, counts, strict=True):
+            for each in run.functions:
+                count[each.object, each.symbol] += each.samples
+        lists = [[each.samples for each in run.functions] for run in runs]
+        hidden = (
+            0 if len(own) < MOST_FUNCTIONS else min(min(own), run.samples - sum(own))
+            for run, own in zip(runs, lists, strict=True)
         )
+        return cls(tuple(each.samples for each in runs), counts, tuple(hidden))
 
     def samples(self, names: Names) -> tuple[int, int]:
         """(at least, at most)"""
-        listed = sum(counts[names] for counts in self.counts)
+        n_listed = sum(counts[names] for counts in self.counts)
         pairs = zip(self.counts, self.hidden, strict=True)
-        return listed, listed + sum(hidden for counts, hidden in pairs if not counts[names])
+        return n_listed, n_listed + sum(n_more for counts, n_more in pairs if not counts[names])
 
     def deviation(self, names: Names) -> tuple[float, int]:
         """(X², degrees of freedom) of the runs' shares of a function; (0, 0) where they say
         little."""
         share = self.samples(names)[0] / sum(self.totals)
-        expected = min(self.totals) * min(share, 1 - share)
-        if expected < _FEWEST_EXPECTED or not all(each[names] for each in self.counts):
+        fewest = min(self.totals) * min(share, 1 - share)
+        if fewest < _FEWEST_EXPECTED or not all(each[names] for each in self.counts):
             return 0.0, 0
         pairs = zip(self.counts, self.totals, strict=True)
         squares = sum((each[names] - n * share) ** 2 / n for each, n in pairs)
@@ -367,20 +365,6 @@ def share_changes(before: Sequence[Profile], after: Sequence[Profile]) -> list[S
         _, high = _difference((least_old, n_old), (most_new, n_new), z * z * spread)
         changes.append(ShareChange(*names, least_old / n_old, least_new / n_new, low, high))
     return sorted(changes, key=lambda each: -each.growth)
-
-
-def _counts(profile: Profile) -> Counter[Names]:
-    counts: Counter[Names] = Counter()
-    for each in profile.functions:
-        counts[each.object, each.symbol] += each.samples
-    return counts
-
-
-def _hidden(profile: Profile) -> int:
-    if len(profile.functions) < MOST_FUNCTIONS:
-        return 0
-    listed = [each.samples for each in profile.functions]
-    return min(min(listed), profile.samples - sum(listed))
 
 
 def _difference(

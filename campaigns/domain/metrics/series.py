@@ -96,16 +96,16 @@ def point_of(
     `last_seconds` has each shard's last second, None while it has not ended as planned: later
     seconds of an ended shard are not missing.
     """
-    delivered = {shard for shard, _ in parts}
+    shards = {shard for shard, _ in parts}
     due = {shard for shard, last in last_seconds.items() if last is None or last >= number}
     response, failed_reply = (
         Timing.together(part.timings[name] for _, part in parts if name in part.timings)
         for name in ("response", "failed_reply")
     )
     percentiles = percentiles_us(response, (P50, P95, P99))
-    of_failed = percentiles_us(failed_reply, (P50, P95))
+    failed_percentiles = percentiles_us(failed_reply, (P50, P95))
     vitals = [part.vitals for _, part in parts if part.vitals]
-    opened = [each["open_connections"] for each in vitals if "open_connections" in each]
+    connections = [each["open_connections"] for each in vitals if "open_connections" in each]
     counts = {
         name: sum(part.counters.get(name, 0) for _, part in parts)
         for name in ("started", "ok", "failed", "dropped")
@@ -122,15 +122,19 @@ def point_of(
         max_ms=_ms(response.max_us),
         lateness_p99_ms=_ms(_worst_vital(parts, "lateness_p99_us")),
         cpu_share=_worst_vital(parts, "cpu_share"),
-        shards=len(delivered),
-        missing=len(due - delivered),
-        open_connections=int(sum(opened)) if opened else None,
-        messages=_messages(parts),
+        shards=len(shards),
+        missing=len(due - shards),
+        open_connections=int(sum(connections)) if connections else None,
+        # WebSocket messages in the busier direction, so that an echo is not counted twice.
+        messages=max(
+            sum(part.counters.get(name, 0) for _, part in parts)
+            for name in ("messages_sent", "messages_received")
+        ),
         body_change=body_change,
         replies=sum(sum(part.statuses.values()) for _, part in parts),
         sessions=sum(part.counters.get("sessions_ok", 0) for _, part in parts),
-        failed_p50_ms=_ms(of_failed.get(P50)),
-        failed_p95_ms=_ms(of_failed.get(P95)),
+        failed_p50_ms=_ms(failed_percentiles.get(P50)),
+        failed_p95_ms=_ms(failed_percentiles.get(P95)),
     )
 
 
@@ -146,14 +150,6 @@ def most_in_flight(series: Iterable[Point]) -> int | None:
 def _worst_vital(parts: list[tuple[int, Second]], name: str) -> float | None:
     values = [part.vitals[name] for _, part in parts if part.vitals and name in part.vitals]
     return max((value for value in values if value is not None), default=None)
-
-
-def _messages(parts: list[tuple[int, Second]]) -> int:
-    """WebSocket messages in the busier direction, so that an echo is not counted twice."""
-    return max(
-        sum(part.counters.get(name, 0) for _, part in parts)
-        for name in ("messages_sent", "messages_received")
-    )
 
 
 def _ms(value_us: float | None) -> float | None:
@@ -194,8 +190,8 @@ def points_of_chunks(chunks: Sequence[bytes]) -> list[Point]:
 def columns_of_chunks(chunks: Sequence[bytes], *, as_written: bool = False) -> Iterator[Columns]:
     """The columns of each chunk, read when they are wanted. `as_written`: with numbers as text, for
     a file: to read them and to write the same again would take most of its time."""
-    read = partial(json.loads, parse_int=str, parse_float=str) if as_written else json.loads
-    return (read(zlib.decompress(chunk)) for chunk in chunks)
+    load = partial(json.loads, parse_int=str, parse_float=str) if as_written else json.loads
+    return (load(zlib.decompress(chunk)) for chunk in chunks)
 
 
 # Natural variation is not a change: this many standard errors count as chance, and
@@ -283,8 +279,14 @@ class BodyWatch:
     def change(self, seconds: Iterable[Second]) -> float | None:
         """The relative change of one second's bodies, at the step where it is largest; 0 if chance
         explains it, None if nothing was compared. Call in order of seconds."""
+        bodies_by_step: dict[int, _Bodies] = {}
+        for second in seconds:
+            count = second.counters.get
+            if count("ok") and count("head_received"):
+                counts = _Bodies(count("ok"), count("body_received", 0), count("body_squares", 0))
+                bodies_by_step.setdefault(second.step, _Bodies()).add(counts)
         changes = []
-        for step, bodies in _bodies_by_step(seconds).items():
+        for step, bodies in bodies_by_step.items():
             before = self._before.setdefault(step, _Bodies())
             latest = self._latest.setdefault(step, _Bodies())
             latest.add(bodies)
@@ -294,16 +296,6 @@ class BodyWatch:
                 continue
             before.add(self._latest.pop(step))
         return max(changes, default=None)
-
-
-def _bodies_by_step(seconds: Iterable[Second]) -> dict[int, _Bodies]:
-    bodies: dict[int, _Bodies] = {}
-    for second in seconds:
-        count = second.counters.get
-        if count("ok") and count("head_received"):
-            counts = _Bodies(count("ok"), count("body_received", 0), count("body_squares", 0))
-            bodies.setdefault(second.step, _Bodies()).add(counts)
-    return bodies
 
 
 def _change(before: _Bodies, latest: _Bodies) -> float | None:
@@ -358,7 +350,7 @@ _Buckets = tuple[np.ndarray, np.ndarray]  # those that hold anything, and their 
 
 def pack(line: Mapping[str, Any]) -> bytes:
     """A second as its line tells it (`Second.to_json`), without `second`, `step` and examples."""
-    timings, parts = _parted(line["timings"])
+    timings, parts = _timings_and_buckets(line["timings"])
     head = [
         *(_in_order(line[name]) for name in ("counters", "errors", "statuses")),
         line["in_flight"],
@@ -386,25 +378,25 @@ def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -
     parts = [varints_of(np.concatenate(each)) for each in (gaps, counts)]
     apart = deflater.copy()
     together = deflater.compress(b"".join(parts)) + deflater.flush()
-    split = apart.compress(parts[0]) + apart.flush(zlib.Z_BLOCK)
-    return min(together, split + apart.compress(parts[1]) + apart.flush(), key=len)
+    apart_text = apart.compress(parts[0]) + apart.flush(zlib.Z_BLOCK)
+    return min(together, apart_text + apart.compress(parts[1]) + apart.flush(), key=len)
 
 
-def second_of(second: int, step: int, packed: bytes) -> Second:
+def second_of(second: int, step: int, payload: bytes) -> Second:
     """The second; histograms that are not ours are decoded when their counts are asked for."""
-    (counters, errors, statuses, in_flight, vitals, timings, details), buckets = _read(packed)
+    (counters, errors, statuses, in_flight, vitals, timings, details), buckets = _read(payload)
     histograms = [Histogram.at(*each) for each in buckets]
-    timed = {
+    timing_by_name = {
         name: Timing(*moments, _at(place, histograms) or StoredHistogram(place))
         for name, (*moments, place) in _timings_with_moments(timings, buckets)
     }
     counts = (counters, errors, statuses)
-    return Second(second, step, *counts, in_flight, timed, vitals, details=details)
+    return Second(second, step, *counts, in_flight, timing_by_name, vitals, details=details)
 
 
-def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
+def line_of(second: int, step: int, payload: bytes) -> dict[str, Any]:
     """The second as in its line, with HdrHistogram's payloads; see `Second.to_json`."""
-    (counters, errors, statuses, in_flight, vitals, timings, details), buckets = _read(packed)
+    (counters, errors, statuses, in_flight, vitals, timings, details), buckets = _read(payload)
     texts = [Histogram.at(*each).encode() for each in buckets]
     return {
         "second": second,
@@ -423,11 +415,13 @@ def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
     }
 
 
-def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[_Buckets]]:
+def _timings_and_buckets(
+    timings: Mapping[str, Any],
+) -> tuple[dict[str, list[Any]], list[_Buckets]]:
     """The head's `timings`, and the histograms that are there once."""
     places: dict[str, int] = {}
     buckets: list[_Buckets] = []
-    parted = {}
+    rows = {}
     for name, timing in _in_order(timings).items():
         if not timing["n"]:
             continue
@@ -438,12 +432,12 @@ def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[_Buc
                 buckets.append(buckets_of_runs(runs_of(payload)))
                 places[payload] = len(buckets) - 1
         except CorruptHistogram:
-            parted[name] = [*moments, payload]
+            rows[name] = [*moments, payload]
             continue
         place = places[payload]
         follow = _moments_of(*buckets[place]) == moments
-        parted[name] = [place] if follow else [*moments, place]
-    return parted, buckets
+        rows[name] = [place] if follow else [*moments, place]
+    return rows, buckets
 
 
 def _moments_of(buckets: np.ndarray, counts: np.ndarray) -> list[int] | None:
@@ -458,11 +452,11 @@ def _timings_with_moments(
     timings: Mapping[str, Any], histograms: list[Any]
 ) -> Iterator[tuple[str, list[Any]]]:
     """Each timing's name, with its moments and its place."""
-    for name, parted in timings.items():
-        if len(parted) == 1:
-            yield name, [*_moments_of(*histograms[parted[0]]), parted[0]]
+    for name, row in timings.items():
+        if len(row) == 1:
+            yield name, [*_moments_of(*histograms[row[0]]), row[0]]
         else:
-            yield name, parted
+            yield name, row
 
 
 def _in_order(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -470,15 +464,17 @@ def _in_order(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: values[key] for key in sorted(values, key=lambda key: (len(key), key))}
 
 
-def _read(packed: bytes) -> tuple[list[Any], list[_Buckets]]:
+def _read(payload: bytes) -> tuple[list[Any], list[_Buckets]]:
     """The head, with details instead of sizes, and its histograms. Raises ValueError for another
     format."""
-    if not packed or packed[0] not in (_FORMAT, _WITH_DETAILS):
+    if not payload or payload[0] not in (_FORMAT, _WITH_DETAILS):
         formats = f"{_FORMAT} and {_WITH_DETAILS}"
-        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads {formats}.")
-    text, _, rest = zlib.decompressobj(_RAW, WORDS).decompress(packed[1:]).partition(b"\n")
+        raise ValueError(
+            f"A packed second of format {payload[:1]!r}; this release reads {formats}."
+        )
+    text, _, rest = zlib.decompressobj(_RAW, WORDS).decompress(payload[1:]).partition(b"\n")
     head = json.loads(text)
-    details = head.pop() if packed[0] == _WITH_DETAILS else {}
+    details = head.pop() if payload[0] == _WITH_DETAILS else {}
     sizes = head.pop()
     numbers = numbers_of_varints(rest).view(np.int64)
     half = len(numbers) // 2

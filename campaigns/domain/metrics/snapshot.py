@@ -184,16 +184,16 @@ class Timing:
     def together(cls, timings: Iterable[Self]) -> Self:
         """The timing of all these sets of durations. Their histograms are added up when somebody
         asks for a percentile: averages need none."""
-        filled = [timing for timing in timings if timing.n]
-        if not filled:
+        parts = [timing for timing in timings if timing.n]
+        if not parts:
             return cls()
         return cls(
-            n=sum(timing.n for timing in filled),
-            sum_us=sum(timing.sum_us for timing in filled),
-            sum_squares=sum(timing.sum_squares for timing in filled),
-            min_us=min(timing.min_us for timing in filled),
-            max_us=max(timing.max_us for timing in filled),
-            histogram=SummedHistogram(timing.histogram for timing in filled),
+            n=sum(timing.n for timing in parts),
+            sum_us=sum(timing.sum_us for timing in parts),
+            sum_squares=sum(timing.sum_squares for timing in parts),
+            min_us=min(timing.min_us for timing in parts),
+            max_us=max(timing.max_us for timing in parts),
+            histogram=SummedHistogram(timing.histogram for timing in parts),
         )
 
     @property
@@ -359,8 +359,7 @@ def length_counter(n_calls: int) -> str:
     unit = 1
     while n_calls // unit >= _EXACT_LENGTH:
         unit *= 10
-    rounded = n_calls // unit * unit
-    return f"{_PREFIX}{rounded}"
+    return f"{_PREFIX}{n_calls // unit * unit}"
 
 
 def lengths_of(counters: Mapping[str, int]) -> dict[int, int]:

@@ -11,7 +11,7 @@ from campaigns.domain.metrics.injector_end import servers_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.series import reply_sizes
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     Footnotes,
@@ -47,9 +47,11 @@ def ab(result: Measurement, head: ReportHead) -> str:
     notes = Footnotes()
     n_ended = total.count("ok") + total.count("failed")
     rate, late = per_s(result, "ok", "failed"), notes.mark(tail_note(result))
-    received = total.count("bytes_received")
+    n_bytes = total.count("bytes_received")
     in_time = total.in_time("bytes_received")
     speed = f"{in_time / 1024 / duration_s:.2f}" if duration_s else DASH
+    n_reused = max(0, sum(total.statuses.values()) - total.count("connections_opened"))
+    but_first = "without the first of each connection, which ab counts too"
     lines = [
         *_server_lines(result, head, notes),
         "",
@@ -60,8 +62,13 @@ def ab(result: Measurement, head: ReportHead) -> str:
         f"Time taken for tests:   {duration_s:.3f} seconds{late}",
         f"Complete requests:      {n_ended}",
         *_failure_lines(total, notes),
-        *_kept_lines(total, head, notes),
-        f"Total transferred:      {received} bytes",
+        # Replies on a connection that an earlier request had opened, whatever their status.
+        *(
+            [f"Keep-Alive requests:    {n_reused}{notes.mark(but_first)}"]
+            if head.connection_mode == ConnectionMode.KEEP_ALIVE
+            else []
+        ),
+        f"Total transferred:      {n_bytes} bytes",
         *_body_lines(total, notes),
         f"Requests per second:    {rate} [#/sec] (mean){late}",
         *_time_per_request(result, notes),
@@ -85,8 +92,8 @@ def _server_lines(result: Measurement, head: ReportHead, notes: Footnotes) -> li
         f"Server Hostname:        {head.host}",
         f"Server Port:            {head.port}",
     ]
-    for (name, resumed), count in _handshakes(result).items():
-        mark = notes.mark(f"{count} handshakes{resumed}; ab's is of the first connection")
+    for (name, how), count in _handshakes(result).items():
+        mark = notes.mark(f"{count} handshakes{how}; ab's is of the first connection")
         lines.append(f"SSL/TLS Protocol:       {name}{mark}")
     groups = dict.fromkeys(tls.group for end in result.ends for tls in end.tls if tls.group)
     for group in groups:
@@ -109,15 +116,6 @@ def _length(result: Measurement, notes: Footnotes) -> list[str]:
         return [f"Document Length:        {sizes.body:.0f} bytes"]
     varies = f"mean, varies by {sizes.body_sd:.1f}; ab has the first reply's, and fails the others"
     return [f"Document Length:        {sizes.body:.1f} bytes{notes.mark(varies)}"]
-
-
-def _kept_lines(total: Total, head: ReportHead, notes: Footnotes) -> list[str]:
-    """Replies on a connection that an earlier request had opened, whatever their status."""
-    if head.connection_mode != ConnectionMode.KEEP_ALIVE:
-        return []
-    n_reused = max(0, sum(total.statuses.values()) - total.count("connections_opened"))
-    mark = notes.mark("without the first of each connection, which ab counts too")
-    return [f"Keep-Alive requests:    {n_reused}{mark}"]
 
 
 def _body_lines(total: Total, notes: Footnotes) -> list[str]:
@@ -147,14 +145,14 @@ def _failure_lines(total: Total, notes: Footnotes) -> list[str]:
     connect = sum(count for kind, count in errors.items() if kind.startswith(_CONNECT))
     receive = sum(count for kind, count in errors.items() if kind in _RECEIVE)
     status = errors.get(Kind.STATUS_UNEXPECTED, 0)
-    failed = total.count("failed")
-    lines = [f"Failed requests:        {failed}"]
-    if failed:
+    n_failed = total.count("failed")
+    lines = [f"Failed requests:        {n_failed}"]
+    if n_failed:
         mark = notes.mark(
             "disjoint, and they add up; ab counts a reset up to three times, a reply of another "
             "length than the first as a failure, and no status"
         )
-        other = failed - connect - receive - status
+        other = n_failed - connect - receive - status
         classes = f"Connect: {connect}, Receive: {receive}, Status: {status}, Other: {other}"
         lines = [f"{lines[0]}{mark}", f"   ({classes}){mark}"]
     if n_writes := errors.get(Kind.WRITE_ERROR, 0):
@@ -196,7 +194,11 @@ def _time_lines(total: Total, notes: Footnotes) -> list[str]:
     mark = notes.mark("of ok requests, from the actual start; ab's are of failed ones too")
     parts = notes.mark("TCP and TLS are parts of Connect, which ab has whole" if tls.n else "")
     lines = [f"Connection Times (ms){mark}{parts}", f"{'':<14}{heads}"]
-    lines += [_row(title, timing) for title, timing in rows if timing.n]
+    for title, timing in rows:
+        if timing.n:
+            times_us = (timing.min_us, timing.mean_us, timing.sd_us, timing.percentile_us(50_000))
+            cells = "".join(f"{ms(us):>9}" for us in (*times_us, timing.max_us))
+            lines.append(f"{title + ':':<14}{cells}")
     if service.n:
         rank = notes.mark("nearest rank; ab prints the next higher one")
         head = "Percentage of the requests served within a certain time (ms)"
@@ -204,10 +206,3 @@ def _time_lines(total: Total, notes: Footnotes) -> list[str]:
         lines += [f"{q:>5}% {ms(service.percentile_us(q * 1000)):>9}" for q in _RANKS]
         lines.append(f"  100% {ms(service.max_us):>9} (longest request)")
     return lines
-
-
-def _row(title: str, timing: Timing) -> str:
-    figures = (
-        timing.min_us, timing.mean_us, timing.sd_us, timing.percentile_us(50_000), timing.max_us
-    )  # fmt: skip
-    return f"{title + ':':<14}" + "".join(f"{ms(us):>9}" for us in figures)

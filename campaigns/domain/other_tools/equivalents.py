@@ -61,7 +61,7 @@ def equivalents(plan: Plan) -> list[Equivalent]:
     return [_equivalent(tool, make, plan) for tool, make in tools.items()]
 
 
-def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
+def _equivalent(tool: str, make: "_Maker", plan: Plan) -> Equivalent:
     try:
         if plan.load.model == Model.WINDOW:
             raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
@@ -83,6 +83,8 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
             raise _NoneExists("A single command cannot send this body. This needs its files.")
         if plan.auth.kind != AuthKind.NONE:
             raise _NoneExists("The credentials are secret, so they are not written into a command.")
+        if isinstance(make, str):
+            raise _NoneExists(make)
         command, words = make(plan)
         words += _EACH if plan.load.per_injector else ""
         return Equivalent(tool, command, words + (_NO_WARM_UP if plan.warm_up_s else ""))
@@ -120,11 +122,11 @@ def _ab(plan: Plan) -> tuple[str, str]:
         raise _NoneExists("ab has no ramp-up.")
     limit_s = ceil(plan.timeouts.total_s)
     # ab refuses more connections than requests; the surplus would never send anything.
-    n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
+    n_connections = min(_n_connections(load), load.requests or MAX_REQUESTS)
     stop = ["-n", str(load.requests)]
     if load.duration_s is not None:  # -t alone would mean -n 50000
         stop = ["-t", _whole_seconds("ab", load.duration_s), "-n", "100000000"]
-    words = ["ab", *stop, "-c", str(n_used), "-s", str(limit_s)]
+    words = ["ab", *stop, "-c", str(n_connections), "-s", str(limit_s)]
     words += ["-k"] if _keeps_connections(plan) else []
     words += _ab_request(step)
     return " ".join([*words, shlex.quote(URL + step.path)]), (
@@ -278,8 +280,8 @@ def _h2load(plan: Plan) -> tuple[str, str]:
     if load.duration_s is not None:
         stop = ["-D", _whole_seconds("h2load", load.duration_s)]
     # h2load refuses more connections than requests; the surplus would never send anything.
-    n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
-    words = ["h2load", *stop, "-c", str(n_used), "-m", str(plan.streams)]
+    n_connections = min(_n_connections(load), load.requests or MAX_REQUESTS)
+    words = ["h2load", *stop, "-c", str(n_connections), "-m", str(plan.streams)]
     if step.method != "GET":
         words += ["-H", shlex.quote(f":method: {step.method}")]
     for name, value in step.headers:
@@ -289,31 +291,17 @@ def _h2load(plan: Plan) -> tuple[str, str]:
     )
 
 
-def _k6_of_http_2(plan: Plan) -> tuple[str, str]:
-    raise _NoneExists("k6 uses HTTP/2 where HTTPS offers it, with as many streams as it likes.")
-
-
-def _none_of(tool: str) -> Callable[[Plan], tuple[str, str]]:
-    def refuse(plan: Plan) -> tuple[str, str]:
-        raise _NoneExists(f"{tool} has no HTTP/2.")
-
-    return refuse
-
-
 def _other_version(plan: Plan) -> str:
     return " It uses HTTP/1.1." if plan.http_version != HttpVersion.HTTP_1_1 else ""
 
 
-_TOOLS: dict[str, Callable[[Plan], tuple[str, str]]] = {
-    "ab": _ab,
-    "httperf": _httperf,
-    "wrk": _wrk,
-    "k6": _k6,
-}
-_TOOLS_OF_HTTP_2 = {
+# Makes a command and what still differs; or says why there is none.
+_Maker = Callable[[Plan], tuple[str, str]] | str
+_TOOLS: dict[str, _Maker] = {"ab": _ab, "httperf": _httperf, "wrk": _wrk, "k6": _k6}
+_TOOLS_OF_HTTP_2: dict[str, _Maker] = {
     "h2load": _h2load,
-    "k6": _k6_of_http_2,
-    **{tool: _none_of(tool) for tool in ("ab", "httperf", "wrk")},
+    "k6": "k6 uses HTTP/2 where HTTPS offers it, with as many streams as it likes.",
+    **{tool: f"{tool} has no HTTP/2." for tool in ("ab", "httperf", "wrk")},
 }
 
 
@@ -355,9 +343,20 @@ def has_calls(plan: Plan) -> bool:
 
 def call_options(plan: Plan) -> list[str] | str:
     """The options, or a sentence that says why there are none."""
+    session, n_arrivals = plan.session, planned_arrivals(plan.load)
     if plan.load.arrival_unit == ArrivalUnit.SESSION:
-        return _why_no_session(plan) or _session_options(plan)
-    return _why_no_connection(plan) or _connection_options(plan)
+        return _why_no_session(plan) or [
+            f"--wsess {n_arrivals},{session.calls_per_session},{session.think_time.mean_s:.15g}",
+            f"--burst-length {session.burst_length}",
+            f"--max-connections {session.connections_per_session or 1}",
+            f"--max-piped-calls {session.pipeline_depth}",
+            *(["--session-cookie"] if session.cookies else []),
+        ]
+    return _why_no_connection(plan) or [
+        f"--num-conns {n_arrivals}",
+        f"--num-calls {plan.calls_per_arrival}",
+        *([f"--burst-length {session.burst_length}"] if session.burst_length > 1 else []),
+    ]
 
 
 def _why_no_session(plan: Plan) -> str:
@@ -385,18 +384,6 @@ def _why_no_session(plan: Plan) -> str:
     return ""
 
 
-def _session_options(plan: Plan) -> list[str]:
-    session = plan.session
-    counts = planned_arrivals(plan.load), session.calls_per_session
-    return [
-        f"--wsess {counts[0]},{counts[1]},{session.think_time.mean_s:.15g}",
-        f"--burst-length {session.burst_length}",
-        f"--max-connections {session.connections_per_session or 1}",
-        f"--max-piped-calls {session.pipeline_depth}",
-        *(["--session-cookie"] if session.cookies else []),
-    ]
-
-
 def _why_no_connection(plan: Plan) -> str:
     session = plan.session
     if session.cookies:
@@ -409,10 +396,3 @@ def _why_no_connection(plan: Plan) -> str:
     if plan.calls_per_arrival % session.burst_length:
         return "httperf hangs if a connection does not end with a whole burst."
     return ""
-
-
-def _connection_options(plan: Plan) -> list[str]:
-    session = plan.session
-    burst = [f"--burst-length {session.burst_length}"] if session.burst_length > 1 else []
-    calls = f"--num-calls {plan.calls_per_arrival}"
-    return [f"--num-conns {planned_arrivals(plan.load)}", calls, *burst]

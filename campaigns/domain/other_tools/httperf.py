@@ -19,7 +19,6 @@ from campaigns.domain.other_tools.report_words import (
     clock_lines,
     closing_lines,
     load_lines,
-    merged,
     ms,
     tail_note,
     tenths,
@@ -59,7 +58,7 @@ def httperf(result: Measurement, head: ReportHead) -> str:
     return "\n".join([*lines, *notes.lines(), *own])
 
 
-def _initiated(total: Total) -> int:
+def _n_begun(total: Total) -> int:
     return total.count("connections_opened") + sum(
         total.errors.get(kind, 0) for kind in _CONNECTING
     )
@@ -86,37 +85,37 @@ def _total(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]
     longest = [] if burst is None else [f"Maximum connect burst length: {burst}", ""]
     cut_short = total.errors.get(Kind.EOF_MID_BODY, 0)
     differs = f"without {cut_short:,} that ended early; httperf takes these for replies"
-    return [
-        _command(result, head, notes),
-        *longest,
-        f"Total: connections {_initiated(total)} requests {_n_requests(total)} replies "
-        f"{_replies_of(total)} test-duration {result.duration_s:.3f} s"
-        f"{notes.mark(tail_note(result))}{notes.mark(differs if cut_short else '')}",
-    ]
-
-
-def _command(result: Measurement, head: ReportHead, notes: Footnotes) -> str:
     equivalent = next((each for each in equivalents(result.plan) if each.tool == "httperf"), None)
     if equivalent is None or not equivalent.command:
         why = equivalent.words if equivalent else "It has no HTTP/2."
-        return f"httperf{notes.mark(f'No command of httperf does what this plan does. {why}')}"
-    command = equivalent.command.replace("HOST", head.host, 1).replace("PORT", str(head.port), 1)
-    return f"{command} --ssl" if any(end.tls for end in result.ends) else command
+        mark = notes.mark(f"No command of httperf does what this plan does. {why}")
+        command = f"httperf{mark}"
+    else:
+        command = equivalent.command.replace("HOST", head.host, 1)
+        command = command.replace("PORT", str(head.port), 1)
+        command += " --ssl" if any(end.tls for end in result.ends) else ""
+    return [
+        command,
+        *longest,
+        f"Total: connections {_n_begun(total)} requests {_n_requests(total)} replies "
+        f"{_replies_of(total)} test-duration {result.duration_s:.3f} s"
+        f"{notes.mark(tail_note(result))}{notes.mark(differs if cut_short else '')}",
+    ]
 
 
 def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]:
     total = result.total
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
-    rate = _rate(_initiated(total), result.duration_s, "conn")
+    rate = _rate(_n_begun(total), result.duration_s, "conn")
     # With one request in each connection its lifetime is its request's time.
     has_one_each = (
         result.plan.calls_per_arrival == 1
         if result.plan.load.counts_connections
         else head.connection_mode != ConnectionMode.KEEP_ALIVE
     )
-    replies, opened = _replies_of(total), total.count("connections_opened")
-    with_reply = replies if has_one_each else opened
+    replies, n_opened = _replies_of(total), total.count("connections_opened")
+    with_reply = replies if has_one_each else n_opened
     length = f"{replies / with_reply:.3f}" if with_reply else DASH
     of_all = "of all opened connections; httperf's are those with a reply"
     has_unanswered = not has_one_each and total.count("failed")
@@ -125,9 +124,8 @@ def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> lis
     connect_us = None if tcp_us is None else tcp_us + (tls_us or 0)
     parts = f"TCP {ms(tcp_us)} + TLS {ms(tls_us)}" if tls_us else ""
     of_ok = "of ok requests; httperf's is of all that connected" if total.count("failed") else ""
-    is_refused = opened < _initiated(total)
     opened_only = "at once: opened ones; httperf counts those that are refused too"
-    opened_only = opened_only if is_refused and most is not None else ""
+    opened_only = opened_only if n_opened < _n_begun(total) and most is not None else ""
     return [
         f"Connection rate: {rate}{at_once}){notes.mark(tail_note(result))}"
         f"{notes.mark(opened_only)}",
@@ -142,7 +140,7 @@ def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> 
     """Of connections with a reply, whatever its status."""
     total, lives, why = result.total, Timing(), ""
     if has_one_each:
-        lives = merged(total.timing("service"), total.timing("failed_reply"))
+        lives = Timing.together((total.timing("service"), total.timing("failed_reply")))
     else:
         why = "not measured, connections are reused for many requests"
     return (
@@ -173,7 +171,7 @@ def _replies(result: Measurement, notes: Footnotes) -> list[str]:
     samples = rate_samples(result, result.by_second("replies"))
     has_others = _replies_of(total) > total.count("ok")
     return [
-        f"Reply rate [replies/s]: {_sampled(samples, 1)} ({len(samples)} samples)",
+        f"Reply rate [replies/s]: {_sample_words(samples, 1)} ({len(samples)} samples)",
         f"Reply time [ms]: response {ms(response_us)} transfer {ms(receive)}"
         f"{notes.mark(_OF_OK if has_others else '')}",
         _reply_size(total, notes),
@@ -199,13 +197,11 @@ def _reply_size(total: Total, notes: Footnotes) -> str:
     if parts is None:
         whole = total.count("bytes_received") / replies
         return f"Reply size [B]: header, content and footer (total {whole:.1f})"
-    counted = total.count("ok")
-    if total.count("failed_head_received"):
-        counted = replies
-    head, body, framing = (part / counted for part in parts)
+    n_parted = replies if total.count("failed_head_received") else total.count("ok")
+    head, body, framing = (part / n_parted for part in parts)
     is_chunked = "footer: sizes of chunks, and trailers; httperf's has trailers alone"
-    of_ok = _OF_OK if counted < replies else ""
-    has_rest = any(part % counted for part in parts)
+    of_ok = _OF_OK if n_parted < replies else ""
+    has_rest = any(part % n_parted for part in parts)
     cut_off = "httperf cuts the decimals off" if has_rest else ""
     return (
         f"Reply size [B]: header {head:.1f} content {body:.1f} "
@@ -226,7 +222,7 @@ def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
     return [each / SAMPLE_S for each in per_sample]
 
 
-def _sampled(samples: list[float], decimals: int, average: float | None = None) -> str:
+def _sample_words(samples: list[float], decimals: int, average: float | None = None) -> str:
     """`average`: in place of the samples' own."""
     timing = Timing.of([round(each * 1e6) for each in samples])
     low, mean, high, deviation = (
@@ -251,7 +247,7 @@ def _session_group(result: Measurement) -> list[list[str]]:
     lengths = " ".join(str(figures.lengths.get(n, 0)) for n in range(most + 1))
     return [
         [
-            f"Session rate [sess/s]: {_sampled(samples, 2, whole)} "
+            f"Session rate [sess/s]: {_sample_words(samples, 2, whole)} "
             f"({figures.ok}/{figures.started})",
             f"Session: avg {each} connections/session",
             f"Session lifetime [s]: {_mean_s(total, 'session')}",
@@ -269,9 +265,9 @@ def _mean_s(total: Total, name: str) -> str:
 def _miscellaneous(result: Measurement, notes: Footnotes) -> list[str]:
     total, duration_s = result.total, result.duration_s
     parts = _reply_parts(total)
-    received = total.count("bytes_received") if parts is None else parts[0] + parts[1]
+    n_bytes = total.count("bytes_received") if parts is None else parts[0] + parts[1]
     late = total.count("late_bytes_sent") + total.count("late_bytes_received")
-    size = max(0, total.count("bytes_sent") + received - late)
+    size = max(0, total.count("bytes_sent") + n_bytes - late)
     speed = tenths(size / 1024 / duration_s if duration_s else None)
     bits = tenths(size * 8e-6 / duration_s if duration_s else None)
     all_of_them = "of all injector processes, of one core; they sleep between replies"
@@ -307,17 +303,22 @@ def _errors(result: Measurement, notes: Footnotes) -> list[str]:
     timeouts = sum(count(kind, 0) for kind in TIMEOUT_KINDS)
     by_kernel = total.count("socket_timeouts")
     fd_unavailable, ports = count("client_fd_exhausted", 0), count("client_ports", 0)
-    refused, resets = count("connect_refused", 0), sum(count(kind, 0) for kind in _RESETS)
+    refusals, resets = count("connect_refused", 0), sum(count(kind, 0) for kind in _RESETS)
     table_full = count("client_file_table", 0)
-    named = timeouts + refused + resets + fd_unavailable + ports + table_full
-    failed = total.count("failed") - sum(count(kind, 0) for kind in _OF_WHOLE_REPLIES)
+    n_named = timeouts + refusals + resets + fd_unavailable + ports + table_full
+    n_failed = total.count("failed") - sum(count(kind, 0) for kind in _OF_WHOLE_REPLIES)
+    others = ", ".join(
+        f"{WORDS.get(kind, kind)} {number:,}"
+        for kind, number in total.errors.items()
+        if kind not in _NAMED and number
+    )
     cut_short = "with replies that ended early, which httperf takes for whole ones"
     return [
-        f"Errors: total {failed} client-timo {timeouts - by_kernel} "
-        f"socket-timo {by_kernel} connrefused {refused} connreset {resets}"
+        f"Errors: total {n_failed} client-timo {timeouts - by_kernel} "
+        f"socket-timo {by_kernel} connrefused {refusals} connreset {resets}"
         f"{notes.mark(cut_short if count(Kind.EOF_MID_BODY, 0) else '')}",
         f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
-        f"other {failed - named}{notes.mark(_others(total))}",
+        f"other {n_failed - n_named}{notes.mark(f'other: {others}' if others else '')}",
     ]
 
 
@@ -328,15 +329,6 @@ _NAMED = {
     *TIMEOUT_KINDS, *_RESETS, Kind.CONNECT_REFUSED, Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_PORTS,
     Kind.CLIENT_FILE_TABLE, *_OF_WHOLE_REPLIES,
 }  # fmt: skip
-
-
-def _others(total: Total) -> str:
-    others = [
-        f"{WORDS.get(kind, kind)} {number:,}"
-        for kind, number in total.errors.items()
-        if kind not in _NAMED and number
-    ]
-    return f"other: {', '.join(others)}" if others else ""
 
 
 def _own_lines(result: Measurement) -> list[str]:

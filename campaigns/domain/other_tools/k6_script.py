@@ -38,9 +38,16 @@ def why_no_script(plan: Plan, step: Step) -> str:
 
 def script(plan: Plan, step: Step, url: str, *, is_kept: bool) -> tuple[str, str]:
     """(the command, what still differs)."""
-    is_closed = plan.load.model in {Model.CLOSED, Model.SEQUENTIAL}
+    load = plan.load
+    is_closed = load.model in {Model.CLOSED, Model.SEQUENTIAL}
+    if is_closed:
+        # k6 refuses more users than iterations; the surplus would never send anything.
+        vus = min(load.connections or 1, load.requests or load.connections or 1)
+        end = {"executor": "shared-iterations", "vus": vus, "iterations": load.requests}
+        if load.duration_s is not None:
+            end = {"executor": "constant-vus", "vus": vus, "duration": _time(load.duration_s)}
     options = {
-        "scenarios": {"plan": _closed(plan.load) if is_closed else _arrivals(plan.load)},
+        "scenarios": {"plan": end if is_closed else _arrivals(load)},
         "noConnectionReuse": not is_kept,
         "discardResponseBodies": True,
     }
@@ -51,7 +58,7 @@ def script(plan: Plan, step: Step, url: str, *, is_kept: bool) -> tuple[str, str
         json.dumps({"headers": dict(step.headers), "timeout": _time(plan.timeouts.total_s)}),
     ]
     call = f"http.request({', '.join(request)})"
-    guard = f"exec.scenario.iterationInTest < {planned_arrivals(plan.load)} && "
+    guard = f"exec.scenario.iterationInTest < {planned_arrivals(load)} && "
     lines = [
         "import http from 'k6/http';",
         *([] if is_closed else ["import exec from 'k6/execution';"]),
@@ -60,17 +67,9 @@ def script(plan: Plan, step: Step, url: str, *, is_kept: bool) -> tuple[str, str
     ]
     words = _TIMES
     if not is_closed:
-        drops = _DROPS if plan.load.when_saturated == WhenSaturated.QUEUE else ""
+        drops = _DROPS if load.when_saturated == WhenSaturated.QUEUE else ""
         words += _LAST + (_OWN if is_kept else "") + drops
     return "\n".join(["k6 run - <<'EOF'", *lines, "EOF"]), words
-
-
-def _closed(load: Load) -> dict[str, object]:
-    # k6 refuses more users than iterations; the surplus would never send anything.
-    vus = min(load.connections or 1, load.requests or load.connections or 1)
-    if load.duration_s is not None:
-        return {"executor": "constant-vus", "vus": vus, "duration": _time(load.duration_s)}
-    return {"executor": "shared-iterations", "vus": vus, "iterations": load.requests}
 
 
 def _arrivals(load: Load) -> dict[str, object]:

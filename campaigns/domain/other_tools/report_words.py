@@ -162,10 +162,10 @@ def load_lines(result: Measurement) -> list[str]:
         ]
     rate_per_s = mean_rate_per_s(load)
     unit = said_of(nouns, f"{load.arrival_unit}s/s")
-    wanted = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
+    rate_words = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
     return [
         *lines,
-        f"Load: {load.model}, {wanted} planned, {rate_sent} {nouns}/s {verb}, {in_flight}.",
+        f"Load: {load.model}, {rate_words} planned, {rate_sent} {nouns}/s {verb}, {in_flight}.",
     ]
 
 
@@ -178,32 +178,25 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     trust = head.judged.measurement.state if head.judged else None
     rules = ["Thresholds:"] if result.thresholds else []
     for each in weigh(result.thresholds, trust):
-        measured = "nothing measured" if each.measured is None else ends_cell(each).text
+        text = "nothing measured" if each.measured is None else ends_cell(each).text
         if each.is_open:
-            rules.append(f"  open  {each.rule}: {measured}")
+            rules.append(f"  open  {each.rule}: {text}")
             continue
         since = "" if each.since is None else f", since second {each.since}"
-        failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
-        state = "passed" if each.passed else failed
-        rules.append(f"  {state}  {each.rule}: {measured}{since}")
+        fault = "NOT MEASURED" if each.lacks_agent else "FAILED"
+        state = "passed" if each.passed else fault
+        rules.append(f"  {state}  {each.rule}: {text}{since}")
     lines = ["", *([line] if n_ended else []), *warnings_of(result.ends), *rules]
-    if (judged := head.judged) is None:
+    if (judgement := head.judged) is None:
         return [*lines, "Measurement: not judged until the run has ended"]
-    state = judged.target.state
+    state = judgement.target.state
     # The three answers, each with its reasons below it, then the notes.
     return [
         *lines,
-        f"Measurement: {judged.measurement.state.words}",
-        *(f"  {each.text}" for each in judged.measurement.reasons),
+        f"Measurement: {judgement.measurement.state.words}",
+        *(f"  {each.text}" for each in judgement.measurement.reasons),
         f"Target: {'not known' if state is None else state}",
-        *(f"  {each.text}" for each in judged.target.reasons),
-        f"Precision: {judged.precision.text}",
-        *(f"Note: {each.text}" for each in judged.notes),
+        *(f"  {each.text}" for each in judgement.target.reasons),
+        f"Precision: {judgement.precision.text}",
+        *(f"Note: {each.text}" for each in judgement.notes),
     ]
-
-
-def merged(*timings: Timing) -> Timing:
-    whole = Timing()
-    for each in timings:
-        whole = whole.merged(each)
-    return whole

@@ -38,7 +38,6 @@ from campaigns.domain.other_tools.report_words import (
     intended_start,
     load_lines,
     low_lines,
-    merged,
     ms,
     per_s,
     percent_of,
@@ -76,22 +75,22 @@ def jmeter(result: Measurement, head: ReportHead) -> str:
 
 
 def _jmeter_row(label: str, total: Total, duration_s: float) -> str:
-    elapsed = total.timing("service")
-    ended = total.count("ok") + total.count("failed")
+    service = total.timing("service")
+    n_ended = total.count("ok") + total.count("failed")
     ranks = (50_000, 90_000, 95_000, 99_000)
     times = [
-        ms(elapsed.mean_us),
-        *(quantile(elapsed, rank) for rank in ranks),
-        ms(elapsed.min_us),
-        ms(elapsed.max_us),
-        ms(elapsed.sd_us),
+        ms(service.mean_us),
+        *(quantile(service, rank) for rank in ranks),
+        ms(service.min_us),
+        ms(service.max_us),
+        ms(service.sd_us),
     ]
-    cells = [str(ended), *times, percent_of(total.count("failed"), ended)]
+    cells = [str(n_ended), *times, percent_of(total.count("failed"), n_ended)]
     cells += [_per_s(total.in_time("ok") + total.in_time("failed"), duration_s)]
     cells += [
         _per_s(total.in_time(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
     ]
-    cells.append(f"{total.count('bytes_received') / ended:.1f}" if ended else DASH)
+    cells.append(f"{total.count('bytes_received') / n_ended:.1f}" if n_ended else DASH)
     name = label if len(label) < _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 2]}…"
     return f"{name:<{_LABEL_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)
 
@@ -116,8 +115,8 @@ _PHASE_WIDTH = 18
 
 
 def wsperf(result: Measurement, head: ReportHead) -> str:
-    phases = [(title, result.total.timing(name)) for title, name in _PHASES]
-    timed = [(title, timing) for title, timing in phases if timing.n]
+    timings = [(title, result.total.timing(name)) for title, name in _PHASES]
+    timings = [(title, timing) for title, timing in timings if timing.n]
     # (name, how a timing says it), in wsperf's order.
     lines = [
         *_counts(result),
@@ -127,18 +126,21 @@ def wsperf(result: Measurement, head: ReportHead) -> str:
         *_marks(result),
         "whole: from the actual start to the end of the connection.",
         f"{'ms, of successes':>{_PHASE_WIDTH}}"
-        + "".join(f"{title:>{_WIDTH}}" for title, _ in timed),
+        + "".join(f"{title:>{_WIDTH}}" for title, _ in timings),
         *(
             (
                 f"{name + ':':>{_PHASE_WIDTH}}"
-                + "".join(f"{cell:>{_WIDTH}}" for cell in [text(timing) for _, timing in timed])
+                + "".join(f"{cell:>{_WIDTH}}" for cell in [text(timing) for _, timing in timings])
             )
             for name, text in [
                 ("Min", lambda timing: ms(timing.min_us)),
                 ("SD", lambda timing: ms(timing.sd_us)),
                 ("Avg", lambda timing: ms(timing.mean_us)),
                 ("Median", lambda timing: quantile(timing, 50_000)),
-                *((name, _at(rank)) for name, rank in _QUANTILES.items()),
+                *(
+                    (name, lambda timing, rank=rank: quantile(timing, rank))
+                    for name, rank in _QUANTILES.items()
+                ),
                 ("Max", lambda timing: ms(timing.max_us)),
             ]
         ),
@@ -149,9 +151,9 @@ def wsperf(result: Measurement, head: ReportHead) -> str:
 def _counts(result: Measurement) -> list[str]:
     total, duration_s = result.total, result.duration_s
     success, fail = total.count("ok"), total.count("failed")
-    ended = success + fail
+    n_ended = success + fail
     per_s = f"{total.in_time('ok') / duration_s:.0f}" if duration_s else DASH
-    share = percent_of(fail, ended)
+    share = percent_of(fail, n_ended)
     title = "Aggregate results"
     if result.plan.exchange is not None:
         title += " (WebSocket Opening+Closing Handshake)"
@@ -159,7 +161,7 @@ def _counts(result: Measurement) -> list[str]:
         title,
         "",
         f"{'Duration:':>{_PHASE_WIDTH}} {duration_s:9.1f} s",
-        f"{'Total:':>{_PHASE_WIDTH}} {ended:9d}",
+        f"{'Total:':>{_PHASE_WIDTH}} {n_ended:9d}",
         f"{'Success:':>{_PHASE_WIDTH}} {success:9d}",
         f"{'Fail:':>{_PHASE_WIDTH}} {fail:9d}",
         f"{'Fail %:':>{_PHASE_WIDTH}} {share:>9}",
@@ -171,20 +173,14 @@ def _marks(result: Measurement) -> list[str]:
     load, total = result.plan.load, result.total
     if load.low is None:
         return []
-    throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
+    counts = [
+        counted(total.count(name), "times") for name in ("window_throttled", "window_resumed")
+    ]
     return [
         f"Marks per injector process: {load.low} and {load.high}; "
-        f"reached the high one {counted(throttled, 'times')}, "
-        f"refilled {counted(resumed, 'times')}.",
+        f"reached the high one {counts[0]}, refilled {counts[1]}.",
         "",
     ]
-
-
-def _at(rank: int):
-    def text(timing: Timing) -> str:
-        return quantile(timing, rank)
-
-    return text
 
 
 _NAME_WIDTH = 15
@@ -195,13 +191,13 @@ def plain(result: Measurement, head: ReportHead) -> str:
     """Response times are of ok requests; failed ones have their row, and one with both."""
     total, duration_s = result.total, result.duration_s
     n_ok, n_failed = total.count("ok"), total.count("failed")
-    dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
+    drops = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
-    replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
-    n_sent, received = total.count("messages_sent"), total.count("messages_received")
+    replays = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
+    n_sent, n_received = total.count("messages_sent"), total.count("messages_received")
     rates = f"{per_s(result, 'messages_sent')} and {per_s(result, 'messages_received')} messages/s"
-    messages = f"{counted(n_sent, 'messages')} sent, {received:,} received: {rates}"
-    undelayed = "; undelayed is response without what the injector added"
+    messages = f"{counted(n_sent, 'messages')} sent, {n_received:,} received: {rates}"
+    meaning = "; undelayed is response without what the injector added"
     # Most frequent first, those of all steps together.
     error_lines = [
         f"{row.count:>10,d}  {row.kind}: {cause_words(row)}"
@@ -211,15 +207,15 @@ def plain(result: Measurement, head: ReportHead) -> str:
     lines = [
         *_first_words(result, head),
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
-        f"{n_failed:,} failed{dropped}{replayed}",
+        f"{n_failed:,} failed{drops}{replays}",
         f"{per_s(result, 'ok')} ok/s",
-        *([messages] if n_sent + received else []),
+        *([messages] if n_sent + n_received else []),
         *filter(None, [redirects_words(total)]),
         *_session_lines(result),
         *load_lines(result),
         *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
-        f" service from the actual start{undelayed if total.timing('undelayed').n else ''}.",
+        f" service from the actual start{meaning if total.timing('undelayed').n else ''}.",
         *low_lines(result),
         "",
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
@@ -234,13 +230,13 @@ def plain(result: Measurement, head: ReportHead) -> str:
 
 def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     """What to know before any figure: that there is no answer, or what was broken and failed."""
-    judged, nouns = head.judged, result.plan.nouns
-    if judged and not judged.is_usable:
-        return [f"{no_answer_words([judged], 1)}. Do not quote the figures below."]
-    failed = failure_words(result.failures, result.figures.attempts, nouns)
-    verdicts = weigh(result.thresholds, judged.measurement.state if judged else None)
+    judgement, nouns = head.judged, result.plan.nouns
+    if judgement and not judgement.is_usable:
+        return [f"{no_answer_words([judgement], 1)}. Do not quote the figures below."]
+    failures = failure_words(result.failures, result.figures.attempts, nouns)
+    verdicts = weigh(result.thresholds, judgement.measurement.state if judgement else None)
     broken = said_of(nouns, broken_words([verdicts]))
-    return [f"{words}." for words in (broken, failed) if words]
+    return [f"{words}." for words in (broken, failures) if words]
 
 
 def _session_lines(result: Measurement) -> list[str]:
@@ -248,16 +244,18 @@ def _session_lines(result: Measurement) -> list[str]:
     figures = session_figures(result.total, result.duration_s)
     if figures is None:
         return []
-    skipped = (
-        f"; {counted(figures.calls_skipped, 'calls')} not made" if figures.calls_skipped else ""
-    )
-    skipped += (
-        f"; {counted(figures.calls_retried, 'calls')} made again" if figures.calls_retried else ""
+    calls = "".join(
+        f"; {counted(n, 'calls')} {words}"
+        for n, words in (
+            (figures.calls_skipped, "not made"),
+            (figures.calls_retried, "made again"),
+        )
+        if n
     )
     each = DASH if figures.connections_each is None else f"{figures.connections_each:.2f}"
     return [
         f"{counted(figures.started, 'sessions')}: {figures.ok:,} ok, {figures.failed:,} failed, "
-        f"{figures.dropped:,} dropped{skipped}",
+        f"{figures.dropped:,} dropped{calls}",
         f"{per_s(result, 'sessions_ok')} ok sessions/s, {each} connections each",
         f"Sessions by ok calls: {length_words(figures.lengths) or DASH}",
     ]
@@ -287,7 +285,8 @@ def _timings(total: Total) -> list[tuple[str, Timing]]:
     rows = [(name, total.timing(name)) for name in names]
     rows += [(hop_words(nth), total.timing(name)) for nth, name in enumerate(HOPS)]
     if total.timing("failed").n:
-        rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
+        attempts = Timing.together((total.timing("response"), total.timing("failed")))
+        rows.append(("attempts", attempts))
     return rows
 
 
@@ -311,10 +310,10 @@ def _flow_lines(result: Measurement) -> list[str]:
         is_flow = part.kind == "flow"
         rows = [(part.label if is_flow else f"  {part.label}", "response", "ok", "failed")]
         rows += [("  sessions", "session", "sessions_ok", "sessions_failed")] if is_flow else []
-        for label, timing, ok, failed in rows:
+        for label, timing, ok, failures in rows:
             per_second = tenths(part.total.per_s(ok, result.duration_s))
             times = _row(label, part.total.timing(timing), _LABEL_WIDTH)
-            lines.append(f"{times}{part.total.count(failed):>10,d}{per_second:>10}")
+            lines.append(f"{times}{part.total.count(failures):>10,d}{per_second:>10}")
     return [*lines, ""]
 
 

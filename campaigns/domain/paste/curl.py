@@ -84,7 +84,7 @@ _FILE_KINDS = {
     "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
     "pdf": "application/pdf", "xml": "application/xml",
 }  # fmt: skip
-_LONGEST_GLOBBED = 2000
+_LONGEST_GLOB = 2000
 _GLOB = re.compile(
     r"\{([^{}]+,[^{}]*)\}|\[(\d{1,9})-(\d{1,9})(?::(\d{1,9}))?\]|\[([a-z])-([a-z])\]", re.I
 )
@@ -122,22 +122,22 @@ def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
     """The requests of one curl command or of several. Raises NotUnderstood."""
     requests: list[TypedRequest] = []
     text = with_straight_quotes(text)
-    split = split_of(text)
+    split_first = split_of(text)
     while text and len(requests) <= MAX_REQUESTS:
-        command = split(text)
+        command = split_first(text)
         words = [word for word in command.words if word not in {"$", ">"}]
         if not words or words[0] not in {"curl", "curl.exe"}:
             break
         requests += _requests_of(words[1:], command.stdin, omissions)
-        for each in command.expanded:
+        for each in command.expansions:
             omissions.other(f"the value of {shortened(each)}")
         text = command.left_out.lstrip(";&\r\n \t")
         if text and not _BEGINS.match(text):
             # On a line of its own the next command of curl is one more request.
             later = _BEGINS_LINE.search(text)
-            dropped = text[: later.start()] if later else command.left_out
+            rest = text[: later.start()] if later else command.left_out
             what = "pipe" if command.rest.startswith("|") else "command"
-            omissions.other(f"what follows the {what} ({shortened(dropped.strip())})")
+            omissions.other(f"what follows the {what} ({shortened(rest.strip())})")
             text = text[later.start() :].lstrip() if later else ""
     return requests
 
@@ -154,16 +154,16 @@ def _requests_of(words: list[str], stdin: str, omissions: Omissions) -> Iterator
             )
         urls = options.urls
         if "globoff" not in options.switches:
-            urls = islice(chain.from_iterable(map(_globbed, urls)), MAX_REQUESTS + 1)
+            urls = islice(chain.from_iterable(map(_glob_urls, urls)), MAX_REQUESTS + 1)
         for url in urls:
             yield _request(options, url, omissions)
         options = _Options(stdin, omissions)
 
 
-def _globbed(url: str) -> Iterator[str]:
+def _glob_urls(url: str) -> Iterator[str]:
     """The addresses that curl makes of {a,b}, [1-9:2] and [a-c]."""
     glob = _GLOB.search(url)
-    if glob is None or len(url) > _LONGEST_GLOBBED:
+    if glob is None or len(url) > _LONGEST_GLOB:
         yield url
         return
     words, low, high, step, first, last = glob.groups()
@@ -174,7 +174,7 @@ def _globbed(url: str) -> Iterator[str]:
     elif first:
         values = map(chr, range(ord(first), ord(last) + 1))
     for value in values:
-        yield from _globbed(f"{url[: glob.start()]}{value}{url[glob.end() :]}")
+        yield from _glob_urls(f"{url[: glob.start()]}{value}{url[glob.end() :]}")
 
 
 def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
@@ -308,15 +308,15 @@ def _take(options: _Options, name: str, value: str, omissions: Omissions) -> Non
         case "data-raw":
             options.data.append(whole(value).encode())
         case "data-urlencode":
-            options.data.append(_encoded(value, options).encode())
+            options.data.append(_url_pair(value, options).encode())
         case "url-query":
-            options.query.append(value[1:] if value.startswith("+") else _encoded(value, options))
+            options.query.append(value[1:] if value.startswith("+") else _url_pair(value, options))
         case "upload-file":
             options.upload = value, options.file("-" if value == "." else value)
         case "form":
             _add_field(options, value)
         case "form-string":
-            draft.add_part(*_named(value), "", "", omissions)
+            draft.add_part(*_field_pair(value), "", "", omissions)
         case "resolve":
             options.pins.append(_pin(value))
         case "location" | "location-trusted":
@@ -358,18 +358,18 @@ def _header(text: str) -> list[tuple[str, str]]:
     raise NotUnderstood(f"{shortened(text)} is not a header; write it as in -H 'Name: value'.")
 
 
-def _encoded(value: str, options: _Options) -> str:
+def _url_pair(value: str, options: _Options) -> str:
     name, equals, content = value.partition("=")
     if "@" in name:
         name, _, path = value.partition("@")
-        encoded = quote_plus(options.file(path))
-        return f"{name}={encoded}" if name else encoded
+        content = quote_plus(options.file(path))
+        return f"{name}={content}" if name else content
     if not equals:
         return quote_plus(value)
     return f"{name}={quote_plus(content)}" if name else quote_plus(content)
 
 
-def _named(text: str) -> tuple[str, str]:
+def _field_pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
         raise NotUnderstood(f"{shortened(text)} is not a field; write it as in -F name=value.")
@@ -378,32 +378,30 @@ def _named(text: str) -> tuple[str, str]:
 
 def _add_field(options: _Options, text: str) -> None:
     """name=value;type=text/plain, name=@file,file;filename=other.png, or name=<file for its text"""
-    name, value = _named(text)
+    name, value = _field_pair(text)
     sign = value[:1] if value.startswith(("@", "<")) else ""
     value = value.removeprefix(sign)
-    quoted = _QUOTED.match(value)
-    plain, *more = (value[quoted.end() :] if quoted else value).split(";")
-    if not sign and not quoted:  # of a text only these end it
+    string = _QUOTED.match(value)
+    plain, *more = (value[string.end() :] if string else value).split(";")
+    if not sign and not string:  # of a text only these end it
         plain, _, kind = value.partition(";type=")
         more = [f"type={kind}"]
-    value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else plain
+    value = re.sub(r"\\(.)", r"\1", string[1]) if string else plain
     attributes = dict(each.strip().partition("=")[::2] for each in more)
     kind, filename = attributes.get("type", ""), attributes.get("filename", "").strip('"')
     if sign == "<":
-        value = _text_of(options.file(value), value)
+        try:
+            value = options.file(path := value).decode()
+        except UnicodeDecodeError:
+            raise NotUnderstood(
+                f"{shortened(path)} is not a text in UTF-8; send it with @."
+            ) from None
     if sign != "@":
         options.draft.add_part(name, value, "", kind, options.omissions)
         return
-    for path in [value] if quoted else value.split(","):
+    for path in [value] if string else value.split(","):
         usual = _FILE_KINDS.get(path.rpartition(".")[2].lower(), "")
         options.draft.add_file(name, options.file(path), filename or path, kind or usual)
-
-
-def _text_of(data: bytes, name: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        raise NotUnderstood(f"{shortened(name)} is not a text in UTF-8; send it with @.") from None
 
 
 def _pin(text: str) -> tuple[str, str, str]:

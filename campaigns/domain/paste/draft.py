@@ -29,11 +29,11 @@ _HOP_BY_HOP = (RESERVED_HEADERS - {"content-length"}) | {
 
 class Omissions:
     """What a paste says and a plan does not: told in one note. `files`: what came with it, by the
-    names that it has for files of the user's machine; `wanted`: all of these names."""
+    names that it has for files of the user's machine; `file_names`: all of these names."""
 
     def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
         self.files = files or {}
-        self.wanted: dict[str, None] = {}
+        self.file_names: dict[str, None] = {}
         self._headers: dict[str, None] = {}
         self._options: dict[str, None] = {}
         self._others: dict[str, None] = {}
@@ -52,14 +52,14 @@ class Omissions:
     def note(self) -> str:
         """Left out: the headers Connection and TE, the option -o, what follows the pipe."""
         words = [
-            *([_named("header", list(self._headers))] if self._headers else []),
-            *([_named("option", list(self._options))] if self._options else []),
+            *([_naming("header", list(self._headers))] if self._headers else []),
+            *([_naming("option", list(self._options))] if self._options else []),
             *self._others,
         ]
         return f"Left out: {', '.join(words)}." if words else ""
 
 
-def _named(noun: str, names: list[str]) -> str:
+def _naming(noun: str, names: list[str]) -> str:
     if len(names) == 1:
         return f"the {noun} {names[0]}"
     return f"the {noun}s {', '.join(names[:-1])} and {names[-1]}"
@@ -98,7 +98,7 @@ class RequestDraft:
 
     def read_file(self, name: str, omissions: Omissions) -> bytes:
         """A file of the user's machine; b"" where it did not come with the paste."""
-        omissions.wanted[name] = None
+        omissions.file_names[name] = None
         if name not in omissions.files:
             self.missing.append(name)
         return omissions.files.get(name, b"")
@@ -135,7 +135,7 @@ class RequestDraft:
         request = replace(
             request,
             method=method,
-            headers=tuple(self._kept_headers(request, omissions)),
+            headers=tuple(self._headers_to_send(request, omissions)),
             body=self.body,
             body_file=self.body_file,
             form=tuple((name, value) for name, value in self.form),
@@ -147,7 +147,7 @@ class RequestDraft:
             missing=tuple(self.missing),
             label=self.label,
         )
-        return self._signed(request)
+        return self._with_credentials(request)
 
     def _make_storable(self) -> None:
         """Without halves of characters; a body with NUL, as recorded ones may be, is a file."""
@@ -187,7 +187,9 @@ class RequestDraft:
             kind = {"content_type": content_type} if content_type else {}
             self.multipart.append({"name": name, "value": value, **kind})
 
-    def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
+    def _headers_to_send(
+        self, request: TypedRequest, omissions: Omissions
+    ) -> list[tuple[str, str]]:
         headers: list[tuple[str, str]] = []
         own = {request.host, f"{request.host}:{request.port}"}
         for name, value in self.headers:
@@ -214,7 +216,7 @@ class RequestDraft:
         is_signed = name == "authorization" and self.user is not None
         return is_anew or has_boundary or is_signed or (name == "host" and value.lower() in own)
 
-    def _signed(self, request: TypedRequest) -> TypedRequest:
+    def _with_credentials(self, request: TypedRequest) -> TypedRequest:
         """With credentials taken out of the headers: Basic and Bearer are kept apart, as secrets;
         any other scheme stays a header."""
         if self.user is not None:
@@ -230,13 +232,13 @@ class RequestDraft:
             request = replace(request, headers=others)
             if kind.lower() == "bearer":
                 return with_bearer(request, credentials.strip())
-            user, colon, password = _basic(credentials).partition(":")
+            try:
+                user, colon, password = (
+                    base64.b64decode(credentials, validate=True).decode().partition(":")
+                )
+            except ValueError:
+                raise NotUnderstood(
+                    "The Basic credentials are not base64. Use -u user:password."
+                ) from None
             return with_basic(request, user, password if colon else None)
         return request
-
-
-def _basic(credentials: str) -> str:
-    try:
-        return base64.b64decode(credentials, validate=True).decode()
-    except ValueError:
-        raise NotUnderstood("The Basic credentials are not base64. Use -u user:password.") from None

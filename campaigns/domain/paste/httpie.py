@@ -43,18 +43,18 @@ _KINDS = {
 def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     command = read_command(text)
-    for each in command.expanded:
+    for each in command.expansions:
         omissions.other(f"the value of {shortened(each)}")
     if command.left_out:
         omissions.other(f"what follows the command ({shortened(command.left_out)})")
     words, options, kind = [], {"scheme": command.words[0], "stdin": command.stdin}, "json"
     rest = iter(command.words[1:])
     for word in rest:
-        name, equals, typed = word.partition("=")
+        name, equals, value = word.partition("=")
         if word in _KINDS:
             kind = _KINDS[word]
         elif word.startswith("-") and (name in _WITH_VALUE or word in _WITH_VALUE):
-            value = typed if equals else next(rest, "")
+            value = value if equals else next(rest, "")
             if name in _REFUSED:
                 raise NotUnderstood(f"{name} cannot be followed. Leave it out.")
             if name in _FOLLOWED:

@@ -134,9 +134,9 @@ class _LiteralReader:
         if self.takes("{"):
             return self._object()
         if self.takes("["):
-            return self._listed("]")
+            return self._list("]")
         if (match := self._match(_STRING)) is not None:
-            return _unescaped(next(each for each in match.groups() if each is not None))
+            return _unescape(next(each for each in match.groups() if each is not None))
         if match := self._match(_NUMBER):
             number = json.loads(match[0])
             if math.isinf(number):
@@ -158,7 +158,7 @@ class _LiteralReader:
     def _call(self, name: str) -> Any:
         if not self.takes("("):
             raise self.fault()
-        values = self._listed(")")
+        values = self._list(")")
         value = values[0] if values else None
         if name == "JSON.stringify":
             indent = values[2] if len(values) > 2 else None
@@ -171,7 +171,13 @@ class _LiteralReader:
                 default=lambda _: None,  # of undefined in a list
             )
         if name == "URLSearchParams":
-            return _Fields(value if isinstance(value, str) else _query(value))
+            if not isinstance(value, str):
+                pairs = value.items() if isinstance(value, dict) else value or ()
+                try:
+                    value = urlencode([(name, each) for name, each in pairs])
+                except (TypeError, ValueError):
+                    raise NotUnderstood("Write URLSearchParams as names with values.") from None
+            return _Fields(value)
         if name == "String":
             return str(value)
         if name == "encodeURIComponent":
@@ -181,7 +187,7 @@ class _LiteralReader:
                 return urljoin(str(values[1]), str(value))
         return value
 
-    def _listed(self, end: str) -> list[Any]:
+    def _list(self, end: str) -> list[Any]:
         values = []
         while not self.takes(end):
             values.append(self.value())
@@ -193,7 +199,7 @@ class _LiteralReader:
         values: dict[str, Any] = {}
         while not self.takes("}"):
             if (match := self._match(_STRING)) is not None:
-                name = _unescaped(next(each for each in match.groups() if each is not None))
+                name = _unescape(next(each for each in match.groups() if each is not None))
             elif match := self._match(_NAME) or self._match(_NUMBER):
                 name = match[0]
             else:
@@ -208,21 +214,13 @@ class _LiteralReader:
         return values
 
 
-def _query(value: Any) -> str:
-    pairs = value.items() if isinstance(value, dict) else value or ()
-    try:
-        return urlencode([(name, each) for name, each in pairs])
-    except (TypeError, ValueError):
-        raise NotUnderstood("Write URLSearchParams as names with values.") from None
-
-
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     # Two halves of a character are written one by one: \ud83d\ude00.
-    joined = _ESCAPE.sub(_one, text)
-    return joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    halves = _ESCAPE.sub(_escape_value, text)
+    return halves.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _one(match: re.Match[str]) -> str:
+def _escape_value(match: re.Match[str]) -> str:
     what = match[1]
     if what[0] in "ux" and len(what) > 1:
         return chr(min(int(what[1:].strip("{}"), 16), 0x10FFFF))

@@ -46,17 +46,17 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
     """An operation has the parameters and servers of its path, where it has no own ones."""
     paths = document.get("paths")
     for path, item in paths.items() if isinstance(paths, dict) else ():
-        item = _resolved(document, item)
+        item = _resolve(document, item)
         for method in _METHODS:
             operation = item.get(method)
             if not isinstance(operation, dict):
                 continue
             own = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
-            rows = (_resolved(document, each) for each in own)
+            rows = (_resolve(document, each) for each in own)
             parameters = {(str(row.get("name")), str(row.get("in"))): row for row in rows}
             servers = operation.get("servers") or item.get("servers") or document.get("servers")
-            shared = {"parameters": list(parameters.values()), "servers": servers}
-            yield str(path), method, {**operation, **shared}
+            more = {"parameters": list(parameters.values()), "servers": servers}
+            yield str(path), method, {**operation, **more}
 
 
 def _base_url(document: dict[str, Any], servers: Any) -> str:
@@ -83,36 +83,36 @@ def _draft(
     operation: dict[str, Any],
     omissions: Omissions,
 ) -> RequestDraft:
-    document, samples.left = samples.document, _MOST_VALUES
+    document, samples.n_left = samples.document, _MOST_VALUES
     base = _base_url(document, operation["servers"])
     draft, query, cookies = RequestDraft(method=method.upper()), [], []
-    posted: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for parameter in operation["parameters"]:
         name, place = str(parameter.get("name", "")), parameter.get("in")
         if place != "path" and place != "body" and not parameter.get("required"):
             continue
         value = samples.value(parameter)
         if place == "path":
-            path = path.replace(f"{{{name}}}", quote(_text(_joined(value)), safe=","))
+            path = path.replace(f"{{{name}}}", quote(_list_text(value), safe=","))
         elif place == "query":
             query += _query_pairs(name, value, parameter)
         elif place == "header":
-            draft.headers.append((name, _text(_joined(value))))
+            draft.headers.append((name, _list_text(value)))
         elif place == "cookie":
-            cookies.append(f"{name}={_text(_joined(value))}")
+            cookies.append(f"{name}={_list_text(value)}")
         elif place == "formData":
-            posted[name] = _FILE if parameter.get("type") == "file" else value
+            fields[name] = _FILE if parameter.get("type") == "file" else value
         elif place == "body":
             _write_json(draft, samples.value(parameter.get("schema") or {}))
     if cookies:
         draft.headers.append(("Cookie", "; ".join(cookies)))
     # What nobody describes is sent, too.
     draft.url = base + re.sub(r"\{[^{}/]*\}", "1", path) + (f"?{urlencode(query)}" if query else "")
-    if posted:
+    if fields:
         consumes = _list(operation.get("consumes") or document.get("consumes"))
-        is_multipart = _MULTIPART in consumes or _FILE in posted.values()
-        _write_fields(draft, posted, omissions, is_multipart=is_multipart)
-    _write_body(samples, draft, _resolved(document, operation.get("requestBody") or {}), omissions)
+        is_multipart = _MULTIPART in consumes or _FILE in fields.values()
+        _write_fields(draft, fields, omissions, is_multipart=is_multipart)
+    _write_body(samples, draft, _resolve(document, operation.get("requestBody") or {}), omissions)
     schemes = _list(operation.get("security", document.get("security")))
     if schemes and isinstance(schemes[0], dict) and schemes[0]:
         omissions.other(f"credentials ({', '.join(map(str, schemes[0]))})")
@@ -137,12 +137,12 @@ def _query_pairs(name: str, value: Any, parameter: dict[str, Any]) -> list[tuple
         return [(key, _text(each)) for key, each in value.items()]
     if isinstance(value, list) and is_apart:
         return [(name, _text(each)) for each in value]
-    return [(name, _text(_joined(value)))]
+    return [(name, _list_text(value))]
 
 
-def _joined(value: Any) -> Any:
+def _list_text(value: Any) -> str:
     """A list outside a body has commas between its values."""
-    return ",".join(map(_text, value)) if isinstance(value, list) else value
+    return ",".join(map(_text, value)) if isinstance(value, list) else _text(value)
 
 
 def _write_body(
@@ -193,7 +193,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _resolved(document: Mapping[str, Any], value: Any) -> dict[str, Any]:
+def _resolve(document: Mapping[str, Any], value: Any) -> dict[str, Any]:
     """What a reference within the document names; {} for one that leads elsewhere."""
     for _ in range(_MOST_DEEP):
         reference = value.get("$ref") if isinstance(value, dict) else None
@@ -211,24 +211,24 @@ class _Samples:
     """Values made up for the schemas of a document: how many may be, of a request and in all."""
 
     document: dict[str, Any]
-    left: int = _MOST_VALUES
-    left_in_all: int = _MOST_IN_ALL
+    n_left: int = _MOST_VALUES
+    n_left_in_all: int = _MOST_IN_ALL
 
     def value(self, node: Any, deep: int = 0) -> Any:
         """As a schema, a parameter or a media type describes it."""
-        self.left -= 1
-        self.left_in_all -= 1
-        if self.left_in_all < 0:
+        self.n_left -= 1
+        self.n_left_in_all -= 1
+        if self.n_left_in_all < 0:
             raise NotUnderstood(
                 f"The examples of this OpenAPI document have more than {_MOST_IN_ALL:,} values. "
                 "Leave operations out."
             )
-        schema = _resolved(self.document, node)
+        schema = _resolve(self.document, node)
         if "example" in schema:
             return schema["example"]
         examples = schema.get("examples")
         if isinstance(examples, dict) and examples:
-            return _resolved(self.document, next(iter(examples.values()))).get("value", "")
+            return _resolve(self.document, next(iter(examples.values()))).get("value", "")
         if isinstance(examples, list) and examples:
             return examples[0]
         for name in ("default", "const"):
@@ -236,14 +236,18 @@ class _Samples:
                 return schema[name]
         if isinstance(schema.get("enum"), list) and schema["enum"]:
             return schema["enum"][0]
-        if self.left < 0:
+        if self.n_left < 0:
             return None
         if "schema" in schema:
             return self.value(schema["schema"], deep)
         if isinstance(content := schema.get("content"), dict) and content:
             return _text(self.value(next(iter(content.values())), deep + 1))
         if deep <= _MOST_DEEP and isinstance(schema.get("allOf"), list):
-            parts = [self.value(each, deep + 1) for each in [*schema["allOf"], _own(schema)]]
+            # The properties beside it.
+            own = {"type": "null"}
+            if "properties" in schema:
+                own = {"properties": schema["properties"]}
+            parts = [self.value(each, deep + 1) for each in [*schema["allOf"], own]]
             return {
                 name: value
                 for part in parts
@@ -268,7 +272,7 @@ class _Samples:
             return {
                 name: self.value(each, deep + 1)
                 for name, each in (properties if isinstance(properties, dict) else {}).items()
-                if self.left >= 0 and not _resolved(self.document, each).get("readOnly")
+                if self.n_left >= 0 and not _resolve(self.document, each).get("readOnly")
             }
         if kind == "array":
             return [self.value(schema.get("items") or {}, deep + 1)]
@@ -279,8 +283,3 @@ class _Samples:
         if kind == "string" and form in _OF_FORMATS:
             return _OF_FORMATS[form]
         return _OF_TYPES.get(kind, "string")
-
-
-def _own(schema: dict[str, Any]) -> dict[str, Any]:
-    """The properties beside an allOf."""
-    return {"properties": schema["properties"]} if "properties" in schema else {"type": "null"}

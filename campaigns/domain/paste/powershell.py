@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from campaigns.domain.paste.draft import Omissions, RequestDraft
-from campaigns.domain.paste.shells import powershell_string, unticked
+from campaigns.domain.paste.shells import powershell_string, without_ticks
 from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
@@ -26,6 +26,7 @@ _VERSIONS = {"1.0": "1.0", "2": "2", "2.0": "2"}
 _BLANK = re.compile(r"(?:\s|`\r?\n)+")
 _PARAMETER = re.compile(r"-([A-Za-z]\w*)(?::\$(true|false)|:)?", re.I)
 _BARE = re.compile(r"[^\s`;|()@{}=]+")
+_ENCODER = re.compile(r"\[System\.Text\.Encoding\]::\w+\.GetBytes", re.I)
 _SWITCHES = {
     "usebasicparsing", "skipcertificatecheck", "skipheadervalidation", "disablekeepalive",
     "passthru", "allowunencryptedauthentication", "skiphttperrorcheck",
@@ -137,18 +138,16 @@ class _ParameterReader:
                 return pairs
             if match := _PARAMETER.match(self.text, self.at):
                 self.at = match.end()
-                is_switch = match[1].lower() in _SWITCHES or match[2] or self._is_at_end()
+                # Without a value, another parameter follows, or nothing.
+                blank = _BLANK.match(self.text, self.at)
+                after = blank.end() if blank else self.at
+                has_value = self.text[after:] and not _PARAMETER.match(self.text, after)
+                is_switch = match[1].lower() in _SWITCHES or match[2] or not has_value
                 pairs.append((match[1], True if is_switch else self._value()))
             else:
                 pairs.append(("Uri", self._value()))
             if self.at == before:
                 raise self.fault()
-
-    def _is_at_end(self) -> bool:
-        """Of a parameter without a value: another one follows, or nothing."""
-        blank = _BLANK.match(self.text, self.at)
-        at = blank.end() if blank else self.at
-        return not self.text[at:] or bool(_PARAMETER.match(self.text, at))
 
     def fault(self) -> NotUnderstood:
         return NotUnderstood(
@@ -167,14 +166,17 @@ class _ParameterReader:
         self._skip()
         if match := _HERE.match(self.text, self.at):
             self.at = match.end()
-            return match[2] if match[1] == "'" else unticked(match[2])
+            return match[2] if match[1] == "'" else without_ticks(match[2])
         if self.at < len(self.text) and self.text[self.at] in "'\"":
             value, self.at = powershell_string(self.text, self.at)
             return value
         if self.takes("@{"):
             return self._table()
         if self.takes("("):
-            value = self._inner()
+            # ([System.Text.Encoding]::UTF8.GetBytes("…")) is that text.
+            if encoder := _ENCODER.match(self.text, self.at):
+                self.at = encoder.end()
+            value = self.value()
             if not self.takes(")"):
                 raise self.fault()
             return value
@@ -186,13 +188,6 @@ class _ParameterReader:
             name = match[0][1:].lower()
             return {"true": True, "false": False}.get(name, self.variables.get(name))
         return json.loads(match[0]) if _NUMBER.fullmatch(match[0]) else match[0]
-
-    def _inner(self) -> Any:
-        """([System.Text.Encoding]::UTF8.GetBytes("…")) is that text."""
-        encoder = re.compile(r"\[System\.Text\.Encoding\]::\w+\.GetBytes", re.I)
-        if match := encoder.match(self.text, self.at):
-            self.at = match.end()
-        return self.value()
 
     def _table(self) -> dict[str, Any]:
         values = {}

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from campaigns.domain.paste import httpie, javascript, powershell, recorded
 from campaigns.domain.paste.curl import read_curl
@@ -49,25 +48,25 @@ def read_paste(text: str, files: Mapping[str, bytes] | None = None) -> Paste:
     # Forms end a line with two signs.
     text = whole(text).replace("\r\n", "\n").lstrip("\ufeff").strip()
     omissions = Omissions(files)
-    read = _reader(text)
-    if text.startswith("{") or (read is None and _YAML.search(text)):
-        requests = _read_document(_parsed(text), omissions)
+    reader = _reader(text)
+    if text.startswith("{") or (reader is None and _YAML.search(text)):
+        requests = _read_document(text, omissions)
     else:
-        if read is None:
+        if reader is None:
             text = _without_beginning(text, omissions)
-            read = _reader(text)
-        if read is not None and len(text) > MAX_COMMAND:
+            reader = _reader(text)
+        if reader is not None and len(text) > MAX_COMMAND:
             raise _too_long(text, MAX_COMMAND)
-        requests = read(text, omissions) if read else [read_address(text)]
+        requests = reader(text, omissions) if reader else [read_address(text)]
     if len(requests) > MAX_REQUESTS:
         raise NotUnderstood(f"This has {len(requests):,} requests; at most {MAX_REQUESTS:,}.")
-    return Paste(tuple(requests), omissions.note, tuple(omissions.wanted))
+    return Paste(tuple(requests), omissions.note, tuple(omissions.file_names))
 
 
 def _reader(text: str) -> Reader | None:
     if is_http_file(text):
         return read_http_file
-    return next((read for begins, read in _READERS if begins.match(text)), None)
+    return next((reader for begins, reader in _READERS if begins.match(text)), None)
 
 
 def _without_beginning(text: str, omissions: Omissions) -> str:
@@ -81,31 +80,20 @@ def _without_beginning(text: str, omissions: Omissions) -> str:
     return text
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    if len(text) > MAX_DOCUMENT:
-        raise _too_long(text, MAX_DOCUMENT)
+def _read_document(text: str, omissions: Omissions) -> list[TypedRequest]:
     is_json = text.startswith("{")
+    if len(text) > (most := MAX_DOCUMENT if is_json else _MOST_YAML):
+        raise _too_long(text, most)
     try:
-        document = json.loads(text) if is_json else _of_yaml(text)
+        document = json.loads(text) if is_json else read_yaml(text).value
+    except InvalidYaml as fault:
+        sentence = str(fault).removesuffix(".")
+        raise NotUnderstood(f"This YAML cannot be read: line {fault.line}: {sentence}.") from None
     except (ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "YAML"
         raise NotUnderstood(f"This {kind} cannot be read: {error}.") from None
     if not isinstance(document, dict):
         raise NotUnderstood("This document is no OpenAPI document.")
-    return document
-
-
-def _of_yaml(text: str) -> Any:
-    if len(text) > _MOST_YAML:
-        raise _too_long(text, _MOST_YAML)
-    try:
-        return read_yaml(text).value
-    except InvalidYaml as fault:
-        sentence = str(fault).removesuffix(".")
-        raise ValueError(f"line {fault.line}: {sentence}") from None
-
-
-def _read_document(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     if isinstance(document.get("log"), dict):
         return recorded.read_har(document, omissions)
     if "openapi" in document or "swagger" in document:

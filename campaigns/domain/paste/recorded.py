@@ -27,8 +27,8 @@ def read_raw(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     head, _, body = text.partition("\n\n")
     line, *lines = head.splitlines()
-    method, *versioned, alone = BEGINS.match(line).groups()
-    target, version = versioned if alone is None else (alone, "")
+    method, target, version, alone = BEGINS.match(line).groups()
+    target, version = (target, version) if alone is None else (alone, "")
     return [read_message((method, target, version), lines, body, omissions).request(omissions)]
 
 
@@ -47,21 +47,20 @@ def read_message(
             raise NotUnderstood(f"{shortened(each)} is not a header; write it as in Name: value.")
         draft.headers.append((name.strip(), value.strip()))
     if "chunked" in draft.value_of("transfer-encoding").lower():
-        body = _unchunked(body)
+        # Two signs end a line on the wire. A paste may have one, also where both are content.
+        for data, end in ((body.encode(), b"\n"), (body.replace("\n", "\r\n").encode(), b"\r\n")):
+            with suppress(ValueError):
+                body = b"".join(_chunks(data, end)).decode()
+                break
+        else:
+            raise NotUnderstood(
+                "The chunks of the body do not have the lengths that stand before them."
+            )
     draft.body = body if method != "GET" or body.strip() else ""
     if body.endswith("\n") and draft.value_of("content-length"):
         draft.body = body[:-1]  # an editor's last line end
     draft.url = target if "://" in target else _url(draft, target, version)
     return draft
-
-
-def _unchunked(body: str) -> str:
-    """Raises NotUnderstood."""
-    # Two signs end a line on the wire. A paste may have one, also where they are of the content.
-    for data, end in ((body.encode(), b"\n"), (body.replace("\n", "\r\n").encode(), b"\r\n")):
-        with suppress(ValueError):
-            return b"".join(_chunks(data, end)).decode()
-    raise NotUnderstood("The chunks of the body do not have the lengths that stand before them.")
 
 
 def _chunks(data: bytes, end: bytes) -> Iterator[bytes]:
@@ -130,17 +129,13 @@ def _draft(request: dict[str, Any], omissions: Omissions) -> RequestDraft:
         http_version=_HAR_VERSIONS.get(version, ""),
         keeps_signs=True,
     )
-    posted = request.get("postData")
-    if isinstance(posted, dict):
-        _write_body(draft, posted, omissions)
-    return draft
-
-
-def _write_body(draft: RequestDraft, posted: dict[str, Any], omissions: Omissions) -> None:
-    kind, text, params = str(posted.get("mimeType", "")), posted.get("text"), posted.get("params")
+    data = request.get("postData")
+    if not isinstance(data, dict):
+        return draft
+    kind, text, params = str(data.get("mimeType", "")), data.get("text"), data.get("params")
     if kind and not draft.value_of("content-type"):
         draft.headers.append(("Content-Type", kind))
-    if posted.get("encoding") == "base64" and isinstance(text, str):
+    if data.get("encoding") == "base64" and isinstance(text, str):
         draft.body_file = text
     elif isinstance(text, str) and text:
         draft.body = text
@@ -150,6 +145,7 @@ def _write_body(draft: RequestDraft, posted: dict[str, Any], omissions: Omission
             draft.add_part(*words, str(row.get("contentType") or ""), omissions)
     elif params:
         draft.form = [[name, value] for name, value in _pairs(params)]
+    return draft
 
 
 def _pairs(rows: Any) -> list[tuple[str, str]]:
@@ -255,8 +251,8 @@ def _block(name: str, text: str, variables: _Variables) -> _Block:
         elif variable := _VARIABLE.fullmatch(line.strip()):
             variables.values[variable[1]] = variable[2].strip()
         elif line.lstrip().startswith(("#", "//")):
-            named = _NAME.fullmatch(line.strip())
-            block.name = block.name or (named[1] if named else "")
+            name_line = _NAME.fullmatch(line.strip())
+            block.name = block.name or (name_line[1] if name_line else "")
         elif line[0].isspace() and len(block.lines) == 1:
             block.lines[0] += line.strip()  # a query on lines of its own
         else:

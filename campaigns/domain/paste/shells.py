@@ -24,11 +24,11 @@ _ANSI = re.compile(r"\\(u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|x[0-9A-Fa-f]{1,2}|[0
 _BACKTICKS = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "b": "\b", "a": "\a", "f": "\f"}
 _LOOKS_LIKE_CMD = re.compile(r'\^["&|<>^\r\n%{}\\]')
 _LINE_END = re.compile(r"\r?\n")
-_JOINED = re.compile(r"[ \t]*\r?\n")
+_LINE_JOINT = re.compile(r"[ \t]*\r?\n")
 _CURLY = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 # What a shell would put a value in place of.
-_EXPANDED = re.compile(r"(?<!\\)(?:\$(?:[A-Za-z_]\w*|\{[^}]{0,99}\}|\([^)]{0,99}\))|`[^`]{0,99}`)")
-_REDIRECTED = re.compile(r"<\s*([^\s<>&|;()]+)\s*")
+_EXPANSION = re.compile(r"(?<!\\)(?:\$(?:[A-Za-z_]\w*|\{[^}]{0,99}\}|\([^)]{0,99}\))|`[^`]{0,99}`)")
+_REDIRECT = re.compile(r"<\s*([^\s<>&|;()]+)\s*")
 _NEXT_OPTION = re.compile(r"\s*-")
 _BLANKS = re.compile(r"[^\S\r\n]+")
 _PLAIN = re.compile(r"[^\s\\'\"$|;&<>#`^]+")
@@ -40,23 +40,23 @@ _BACKSLASHES = re.compile(r"\\+")
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """`rest`: what comes after its end, with the operator in front, such as "| jq .". `expanded`:
+    """`rest`: what comes after its end, with the operator in front, such as "| jq .". `expansions`:
     what the shell would replace in its words, such as $TOKEN."""
 
     words: list[str]
     rest: str = ""
-    expanded: tuple[str, ...] = ()
+    expansions: tuple[str, ...] = ()
 
     @property
     def stdin(self) -> str:
         """The file that "< payload.json" behind it lets it read; "" without."""
-        redirected = _REDIRECTED.match(self.rest)
-        return redirected[1] if redirected else ""
+        redirect = _REDIRECT.match(self.rest)
+        return redirect[1] if redirect else ""
 
     @property
     def left_out(self) -> str:
-        redirected = _REDIRECTED.match(self.rest)
-        return self.rest[redirected.end() :] if redirected else self.rest
+        redirect = _REDIRECT.match(self.rest)
+        return self.rest[redirect.end() :] if redirect else self.rest
 
 
 Split = Callable[[str], ShellCommand]
@@ -89,7 +89,7 @@ def with_straight_quotes(text: str) -> str:
 class _Words:
     def __init__(self) -> None:
         self.words: list[str] = []
-        self.expanded: list[str] = []
+        self.expansions: list[str] = []
         self._word: list[str] | None = None
 
     @property
@@ -115,7 +115,7 @@ class _Words:
 
     def command(self, rest: str = "") -> ShellCommand:
         self.end_word()
-        return ShellCommand(self.words, rest.strip(), tuple(self.expanded))
+        return ShellCommand(self.words, rest.strip(), tuple(self.expansions))
 
 
 def _split_bash(text: str) -> ShellCommand:
@@ -127,10 +127,10 @@ def _split_bash(text: str) -> ShellCommand:
             words.add(plain[0])
             at = plain.end()
         elif ch == "\\":
-            joined = _JOINED.match(text, at + 1)
-            if after and not joined:
+            line_end = _LINE_JOINT.match(text, at + 1)
+            if after and not line_end:
                 words.add(after)
-            at = joined.end() if joined else at + 2
+            at = line_end.end() if line_end else at + 2
         elif ch == "'":
             end = text.find("'", at + 1)
             if end < 0:
@@ -139,12 +139,18 @@ def _split_bash(text: str) -> ShellCommand:
             at = end + 1
         elif ch == "$" and after == "'":
             match = _match(_TO_ANSI_END, text, at + 2)
-            words.add(_ANSI.sub(_unescaped, _BYTES.sub(_decoded, match[1])))
+            words.add(_ANSI.sub(_unescape, _BYTES.sub(_decode, match[1])))
             at = match.end()
         elif ch == '"':
             match = _match(_TO_DOUBLE_END, text, at + 1)
-            words.expanded += _EXPANDED.findall(match[1])
-            words.add(re.sub(r'\\(["\\$`]|\r?\n)', _kept_sign, match[1]))
+            words.expansions += _EXPANSION.findall(match[1])
+            words.add(
+                re.sub(
+                    r'\\(["\\$`]|\r?\n)',
+                    lambda sign: "" if sign[1].endswith("\n") else sign[1],
+                    match[1],
+                )
+            )
             at = match.end()
         elif ch in "\r\n" and words.words and not _NEXT_OPTION.match(text, at):
             return words.command(text[at:])
@@ -155,10 +161,10 @@ def _split_bash(text: str) -> ShellCommand:
             return words.command(text[at:])
         elif ch == "#" and words.is_between:
             at = text.find("\n", at) if "\n" in text[at:] else size
-        elif expanded := _EXPANDED.match(text, at):
-            words.expanded.append(expanded[0])
-            words.add(expanded[0])
-            at = expanded.end()
+        elif expansion := _EXPANSION.match(text, at):
+            words.expansions.append(expansion[0])
+            words.add(expansion[0])
+            at = expansion.end()
         else:
             words.add(ch)
             at += 1
@@ -179,7 +185,7 @@ def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
     return match
 
 
-def _decoded(match: re.Match[str]) -> str:
+def _decode(match: re.Match[str]) -> str:
     data = bytes(
         int(each[1:], 16) if each[0] == "x" else int(each, 8) for each in match[0].split("\\")[1:]
     )
@@ -189,17 +195,13 @@ def _decoded(match: re.Match[str]) -> str:
         return data.decode("latin-1")
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     what = match[1]
     if what[0] in "uUx" and len(what) > 1:
         return chr(min(int(what[1:], 16), 0x10FFFF))
     if what[0] in "01234567":
         return chr(int(what, 8))
     return _ESCAPES.get(what, what)
-
-
-def _kept_sign(match: re.Match[str]) -> str:
-    return "" if match[1].endswith("\n") else match[1]
 
 
 def _split_cmd(text: str) -> ShellCommand:
@@ -212,11 +214,11 @@ def _split_cmd(text: str) -> ShellCommand:
     while at < size:
         ch = text[at]
         if ch == "^":
-            joined = _LINE_END.match(text, at + 1)
+            line_end = _LINE_END.match(text, at + 1)
             # A caret joins lines; a second line end is one in the value.
-            again = joined and _LINE_END.match(text, joined.end())
-            line.append("\n" if again else "" if joined else text[at + 1 : at + 2])
-            at = (again or joined).end() if joined else at + 2
+            again = line_end and _LINE_END.match(text, line_end.end())
+            line.append("\n" if again else "" if line_end else text[at + 1 : at + 2])
+            at = (again or line_end).end() if line_end else at + 2
             is_begun = True
         elif not is_quoted and (ch in "&|<>" or (ch in "\r\n" and is_begun)):
             return ShellCommand(split_windows("".join(line)), text[at:].strip())
@@ -269,11 +271,11 @@ def _split_powershell(text: str) -> ShellCommand:
     at, size = 0, len(text)
     while at < size:
         ch = text[at]
-        if ch == "`" and (joined := _LINE_END.match(text, at + 1)):
-            at = joined.end()
+        if ch == "`" and (line_end := _LINE_END.match(text, at + 1)):
+            at = line_end.end()
         elif ch in "'\"":
-            quoted, at = powershell_string(text, at)
-            words.add(quoted.replace('\\"', '"'))  # as the program reads it
+            string, at = powershell_string(text, at)
+            words.add(string.replace('\\"', '"'))  # as the program reads it
         elif ch in "|;" or (ch == "\n" and words.words):
             return words.command(text[at:])
         elif ch.isspace():
@@ -308,6 +310,6 @@ def powershell_string(text: str, at: int) -> tuple[str, int]:
     raise NotUnderstood(_NOT_CLOSED)
 
 
-def unticked(text: str) -> str:
+def without_ticks(text: str) -> str:
     """Without PowerShell's backticks."""
     return re.sub(r"`(.)", lambda match: _BACKTICKS.get(match[1], match[1]), text, flags=re.S)

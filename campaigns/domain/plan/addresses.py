@@ -164,12 +164,12 @@ def vet(text: str, port: int, allowed: Iterable[Allowed]) -> str | None:
         return f"{text!r} is not an IP address."
     if never := never_words(address):
         return never
-    listed = [each for each in allowed if _holds(each.network, address)]
-    if not listed:
+    networks = [each for each in allowed if _holds(each.network, address)]
+    if not networks:
         return f"{address} is in none of the networks that this installation allows."
-    if any(each.has(port) for each in listed):
+    if any(each.has(port) for each in networks):
         return None
-    ports = " or ".join(each.port_words for each in listed)
+    ports = " or ".join(each.port_words for each in networks)
     return f"{address} may be put under load only at port {ports}, not at port {port}."
 
 
@@ -203,9 +203,11 @@ def written_addresses(host: str) -> list[str] | None:
 
 def machines_of(addresses: Iterable[str], own: Collection[str] = ()) -> list[str]:
     """One address for each machine, sorted. `own` are the addresses of the injector hosts."""
-    parsed = map(parse_address, addresses)
     return sorted(
-        {LOOPBACK if each.is_loopback or str(each) in own else str(each) for each in parsed}
+        {
+            LOOPBACK if each.is_loopback or str(each) in own else str(each)
+            for each in map(parse_address, addresses)
+        }
     )
 
 
@@ -243,8 +245,10 @@ def written_place(place: str) -> str:
 def refusals(places: Iterable[str], allowed: Iterable[Allowed]) -> list[str]:
     """Why some of these places may not be dialled; empty if all may."""
     allowed = tuple(allowed)
-    parsed = map(Allowed.parse, places)
-    faults = (vet(str(each.network.network_address), each.ports[0], allowed) for each in parsed)
+    faults = (
+        vet(str(each.network.network_address), each.ports[0], allowed)
+        for each in map(Allowed.parse, places)
+    )
     return list(dict.fromkeys(filter(None, faults)))
 
 
@@ -255,13 +259,13 @@ def proof_path(token: str) -> str:
 def why_not_checked(address: str) -> str | None:
     """Why no proof is looked for at this address; None where it is. Private networks have to be
     listed or approved, so that nobody explores them by asking for checks."""
-    parsed = parse_address(address)
-    if never := never_words(parsed):
+    ip = parse_address(address)
+    if never := never_words(ip):
         return never
-    if not parsed.is_global:
+    if not ip.is_global:
         return (
-            f"{parsed} is not a public address, so no file is looked for there. An administrator "
-            "can approve this host, or list its network."
+            f"{ip} is not a public address, so no file is looked for there. An administrator can "
+            "approve this host, or list its network."
         )
     return None
 
@@ -271,17 +275,17 @@ def why_not_notified(
 ) -> str | None:
     """Why no notification goes to this address, or None: to public ones, and in listed networks."""
     try:
-        parsed = parse_address(text)
+        ip = parse_address(text)
     except ValueError:
         return f"{text!r} is not an IP address."
-    if words := _never_because(parsed):
-        return f"{parsed} is {words}; nothing is sent there."
-    if written(parsed, port) in never:
-        return f"{written(parsed, port)} is a server of this installation; nothing is sent there."
-    if parsed.is_global or any(_holds(each.network, parsed) and each.has(port) for each in allowed):
+    if words := _never_because(ip):
+        return f"{ip} is {words}; nothing is sent there."
+    if written(ip, port) in never:
+        return f"{written(ip, port)} is a server of this installation; nothing is sent there."
+    if ip.is_global or any(_holds(each.network, ip) and each.has(port) for each in allowed):
         return None
     return (
-        f"{written(parsed, port)} is not a public address. An administrator can list its network "
+        f"{written(ip, port)} is not a public address. An administrator can list its network "
         "in BENCHSITE_NOTIFY_NETWORKS."
     )
 

@@ -44,12 +44,12 @@ def places_of(weights: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     whole = sum(weights)
     places: list[list[int]] = [[] for _ in weights]
     for number in range(whole):
-        owed = [
+        dues = [
             (-(-(len(own) + 1) * whole // weight), index)
             for index, (own, weight) in enumerate(zip(places, weights, strict=True))
             if len(own) * whole < (number + 1) * weight
         ]
-        _, index = min(owed)
+        _, index = min(dues)
         places[index].append(number)
     return tuple(map(tuple, places))
 
@@ -130,12 +130,6 @@ def split(total: int, shard: LoadSlice) -> int:
     n_left = sum(remainders) // whole
     by_size = sorted(range(shard.count), key=lambda index: -remainders[index])
     return total * weights[shard.index] // whole + (shard.index in by_size[:n_left])
-
-
-def part_among(shard: LoadSlice, indexes: list[int]) -> LoadSlice:
-    """The shard as one of those with these indexes only."""
-    weights = tuple(shard.weights[index] for index in indexes) if shard.weights else ()
-    return LoadSlice(indexes.index(shard.index), len(indexes), weights)
 
 
 class RateCurve:
@@ -241,12 +235,12 @@ def schedule(
     if load.distribution == Distribution.UNIFORM:
         return _uniform(load, warm_up_s, shard, seed)
     if load.stages or load.distribution == Distribution.EXPONENTIAL:
-        return _curved(load, warm_up_s, shard, seed)
+        return _on_curve(load, warm_up_s, shard, seed)
     own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_arrivals(load))
     return EvenSchedule(period_ns(load), own)
 
 
-def _curved(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSchedule:
+def _on_curve(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSchedule:
     """Positions, even or random, mapped to instants by the integral of the rate.
 
     The warm-up has the rate with which the first stage begins.
@@ -272,7 +266,14 @@ def _curved(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSch
 
 def _uniform(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSchedule:
     gaps = load.uniform_min_s, load.uniform_max_s
-    before = _before_zero(warm_up_s, *gaps, seed)
+    # Negative seconds of the warm-up's arrivals, in order.
+    chunks, last_s = [], 0.0
+    endless = uniform_offsets(None, *gaps, seed, WARM_UP)
+    while last_s <= warm_up_s:
+        offsets = next(endless)
+        chunks.append(offsets[offsets <= warm_up_s])
+        last_s = offsets[-1]
+    before = -np.concatenate(chunks)[::-1]
 
     def draw() -> Iterator[np.ndarray]:
         yield _whole_ns(before * NS)
@@ -282,17 +283,6 @@ def _uniform(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSc
             yield _whole_ns(offsets * NS)
 
     return DrawnSchedule(draw, len(before), load.requests, shard)
-
-
-def _before_zero(warm_up_s: int, low_s: float, high_s: float, seed: int) -> np.ndarray:
-    """Negative seconds of the warm-up's arrivals, in order."""
-    chunks, last = [], 0.0
-    endless = uniform_offsets(None, low_s, high_s, seed, WARM_UP)
-    while last <= warm_up_s:
-        offsets = next(endless)
-        chunks.append(offsets[offsets <= warm_up_s])
-        last = offsets[-1]
-    return -np.concatenate(chunks)[::-1]
 
 
 def _whole_ns(ns: np.ndarray) -> np.ndarray:
@@ -337,7 +327,9 @@ def requests_of(load: Load, shard: LoadSlice) -> int | None:
     at_work = [one.index for one in each if connections_of(load, one)]
     if shard.index not in at_work:
         return 0
-    return split(load.requests, part_among(shard, at_work))
+    weights = tuple(shard.weights[index] for index in at_work) if shard.weights else ()
+    part = LoadSlice(at_work.index(shard.index), len(at_work), weights)
+    return split(load.requests, part)
 
 
 CHUNK = 4096
@@ -370,13 +362,13 @@ def poisson_positions(count: int, seed: int, stream: int = MEASURED) -> Iterator
         return
     scale = count / sum(float(gaps.sum()) for gaps in _exponentials(count + 1, seed, stream))
     below_end = np.nextafter(float(count), 0.0)
-    passed, left = 0.0, count
+    before, n_left = 0.0, count
     for gaps in _exponentials(count + 1, seed, stream):
-        sums = passed + np.cumsum(gaps)
-        passed = float(sums[-1])
-        if left:
-            yield np.minimum(sums[:left] * scale, below_end)
-        left = max(0, left - len(sums))
+        sums = before + np.cumsum(gaps)
+        before = float(sums[-1])
+        if n_left:
+            yield np.minimum(sums[:n_left] * scale, below_end)
+        n_left = max(0, n_left - len(sums))
 
 
 def even_positions(count: int, seed: int, stream: int = MEASURED) -> Iterator[np.ndarray]:
@@ -390,11 +382,11 @@ def uniform_offsets(
 ) -> Iterator[np.ndarray]:
     """Sums of gaps that are uniform in [low, high), in chunks; endless where `count` is None."""
     generator = _generator(seed, stream)
-    passed = 0.0
+    before = 0.0
     sizes = iter(lambda: CHUNK, None) if count is None else _chunks(count)
     for size in sizes:
-        sums = passed + np.cumsum(low + (high - low) * generator.random(size))
-        passed = float(sums[-1])
+        sums = before + np.cumsum(low + (high - low) * generator.random(size))
+        before = float(sums[-1])
         yield sums
 
 

@@ -97,20 +97,20 @@ def form_bytes(fields: Iterable[tuple[str, str]]) -> bytes:
 
 def multipart_bytes(parts: Iterable[FormField]) -> tuple[bytes, str]:
     """(the body, its Content-Type). Raises ValueError where a file's bytes are not at hand."""
-    contents = [(part.head.encode(), _content(part)) for part in parts]
+    parts = list(parts)
+    contents = [
+        part.value.encode() if part.file is None else file_bytes(part.file) for part in parts
+    ]
     number, boundary = 0, _BOUNDARY.encode()
-    while any(boundary in content for _, content in contents):
+    while any(boundary in content for content in contents):
         number += 1
         boundary = f"{_BOUNDARY}-{number}".encode()
     pieces = []
-    for head, content in contents:
+    for part, content in zip(parts, contents, strict=True):
+        head = part.head.encode()
         pieces += [b"--", boundary, b"\r\n", head, b"\r\n\r\n", content, b"\r\n"]
     body = b"".join([*pieces, b"--", boundary, b"--\r\n"])
     return body, f"multipart/form-data; boundary={boundary.decode()}"
-
-
-def _content(part: FormField) -> bytes:
-    return part.value.encode() if part.file is None else file_bytes(part.file)
 
 
 def file_bytes(blob: Blob) -> bytes:
@@ -127,15 +127,15 @@ def with_bodies(step: Any, bodies: Mapping[str, str]) -> Any:
     """A step's JSON with files as base64, where `bodies` has them by digest."""
     if not bodies or not isinstance(step, Mapping):
         return step
-    filled = dict(step)
+    copy = dict(step)
     if "body_file" in step:
-        filled["body_file"] = _base64_of(step["body_file"], bodies)
+        copy["body_file"] = _base64_of(step["body_file"], bodies)
     if isinstance(step.get("multipart"), list):
-        filled["multipart"] = [
+        copy["multipart"] = [
             {**part, "file": _base64_of(part["file"], bodies)} if "file" in part else part
             for part in step["multipart"]
         ]
-    return filled
+    return copy
 
 
 def _base64_of(file: Any, bodies: Mapping[str, str]) -> Any:
@@ -184,12 +184,16 @@ def read_file(reader: JsonReader, name: str) -> Blob | None:
     return blob
 
 
-def read_form(reader: JsonReader) -> tuple[tuple[str, str], ...]:
-    raw = reader.data.get("form") or []
-    if not isinstance(raw, list | tuple) or not all(
+def are_pairs(raw: Any) -> bool:
+    return isinstance(raw, list | tuple) and all(
         isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
         for pair in raw
-    ):
+    )
+
+
+def read_form(reader: JsonReader) -> tuple[tuple[str, str], ...]:
+    raw = reader.data.get("form") or []
+    if not are_pairs(raw):
         reader.fail("form", "Write form fields as pairs of name and value.")
         return ()
     _check_size(reader, "form", raw)
@@ -260,25 +264,22 @@ def bounded(pattern: str, *, has_group: bool = True):
     options = re2.Options()
     options.max_mem, options.log_errors = _MAX_MEMORY_BYTES, False
     try:
-        opened = _RANGE.sub(
+        open_ended = _RANGE.sub(
             lambda match: f"{{{match[1]},}}" if int(match[2]) > _MAX_BOUND else match[0], pattern
         )
-        compiled = re2.compile(opened, options)
+        regex = re2.compile(open_ended, options)
     except re2.error as error:
-        raise PatternFault(f"The pattern cannot be read: {_words_of(error)}.") from None
-    if has_group and compiled.groups != 1:
+        words = error.args[0] if error.args else ""
+        words = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+        raise PatternFault(f"The pattern cannot be read: {words}.") from None
+    if has_group and regex.groups != 1:
         raise PatternFault("Put what is to be taken into one pair of parentheses: id=(\\d+).")
-    if compiled.programsize > MAX_PROGRAM:
+    if regex.programsize > MAX_PROGRAM:
         raise PatternFault(
             "The pattern could take too long: its counted repeats are too large together. Write * "
             "or + instead of a large count, or smaller counts."
         )
-    return compiled
-
-
-def _words_of(error: Exception) -> str:
-    text = error.args[0] if error.args else ""
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    return regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +301,8 @@ def json_path(path: str) -> JsonPath:
 
     if len(path) > MAX_PATTERN_LENGTH:
         raise PatternFault(f"Write a path of at most {MAX_PATTERN_LENGTH} characters.")
-    unquoted = _QUOTED_PART.sub("''", path)
-    if unquoted.count("..") > 1 or "$" in unquoted[1:]:
+    signs = _QUOTED_PART.sub("''", path)
+    if signs.count("..") > 1 or "$" in signs[1:]:
         raise PatternFault("The path could take too long: write .. at most once, and $ only first.")
     environment = JSONPathEnvironment()
     for name in ("match", "search"):  # their patterns are not RE2's

@@ -246,8 +246,8 @@ def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
     if load.model == Model.CLOSED:
         return ceil((load.connections or 1) * share)
     if load.model == Model.WINDOW:
-        held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
-        return max(load.high, ceil(held))
+        n_held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
+        return max(load.high, ceil(n_held))
     # Sessions stay in flight during their think time, even if every call is answered.
     stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.longest_session, 0))
     waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
@@ -286,8 +286,7 @@ def _ports(
 
 
 def _most(values) -> int | None:
-    known = [value for value in values if value is not None]
-    return max(known, default=None)
+    return max((value for value in values if value is not None), default=None)
 
 
 OVERRUN_GRACE_S = 30.0

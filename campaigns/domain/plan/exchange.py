@@ -97,11 +97,6 @@ def line_of(line: str) -> ScenarioLine:
     return ScenarioLine(LineKind.WAIT, wait_s=seconds_in(content))
 
 
-def read_texts(reader: JsonReader) -> tuple[str, ...]:
-    """The field `texts` of an exchange."""
-    return _read_lines(reader, "texts", MAX_TEXTS)
-
-
 def read_scenario(reader: JsonReader) -> tuple[str, ...]:
     """The field `scenario` of an exchange: its lines, each of which `line_of` reads."""
     lines = _read_lines(reader, "scenario", MAX_LINES)
@@ -325,7 +320,7 @@ def read_optional_exchange(reader: JsonReader) -> Exchange | None:
         **read_scalars(reader, Exchange),
         headers=headers,
         subprotocols=_read_subprotocols(reader),
-        texts=read_texts(reader),
+        texts=_read_lines(reader, "texts", MAX_TEXTS),
         scenario=read_scenario(reader),
     )
     if fault := rule_fault(exchange.reply):

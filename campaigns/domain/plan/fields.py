@@ -113,8 +113,8 @@ def part(default: Any, kind: type | None = None, **row: Any) -> Any:
 
 
 def _row(**row: Any) -> Any:
-    made = PlanField(**{**row, "used_by": frozenset(row.get("used_by", ()))})
-    return field(default=made.default, metadata={"row": made})
+    plan_field = PlanField(**{**row, "used_by": frozenset(row.get("used_by", ()))})
+    return field(default=plan_field.default, metadata={"row": plan_field})
 
 
 @cache

@@ -24,7 +24,7 @@ _FIRST_METRICS = {
 
 
 @lru_cache(maxsize=256)
-def _parsed(plan_json: str) -> Plan:
+def _parse(plan_json: str) -> Plan:
     return Plan.from_json(json.loads(plan_json))
 
 
@@ -53,7 +53,7 @@ class FrozenRun:
     @cached_property
     def plan(self) -> Plan:
         """Parsed on first use: lists of runs need only names, and many runs have the same plan."""
-        plan = _parsed(json.dumps(self.plan_json))
+        plan = _parse(json.dumps(self.plan_json))
         if self.turns and messages_take_turns(plan):
             plan = MessagePlan(*(getattr(plan, each.name) for each in fields(plan)))
         return plan_at_pace(plan, self.pace) if self.pace else plan
@@ -146,14 +146,14 @@ def ordered_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
     newer ones. Rules about the target's machine are left out as well: no injector can judge them.
     So are rules that came later: injectors read rules and ignore them.
     """
-    ordered = _without_idle(plan, Plan)
-    if rules := ordered.get("thresholds"):
-        ordered["thresholds"] = [rule for rule in rules if _is_for_injectors(rule)]
-    return ordered
-
-
-def _is_for_injectors(rule: Mapping[str, Any]) -> bool:
-    return rule.keys() <= {"metric", "limit", "unit"} and rule["metric"] in _FIRST_METRICS
+    order_plan = _without_idle(plan, Plan)
+    if rules := order_plan.get("thresholds"):
+        order_plan["thresholds"] = [
+            rule
+            for rule in rules
+            if rule.keys() <= {"metric", "limit", "unit"} and rule["metric"] in _FIRST_METRICS
+        ]
+    return order_plan
 
 
 def _without_idle(values: Mapping[str, Any], owner: type) -> dict[str, Any]:

@@ -415,25 +415,21 @@ def load_curve(load: Load, warm_up_s: float) -> LoadCurve:
     """The curve of a load that was checked, with its warm-up before second 0."""
     duration_s = planned_duration_s(load)
     end_s = duration_s or max(_OPEN_END_S, warm_up_s * 4, 1.5 * (load.ramp_up_s - warm_up_s))
-    peak, begin_s = _peak(load), -warm_up_s
+    begin_s = -warm_up_s
+    peaks = {Model.CLOSED: load.connections, Model.SEQUENTIAL: 1, Model.WINDOW: load.high}
+    peak = peaks[load.model] if load.model in peaks else peak_rate_per_s(load)
     if load.stages:
         points = _stage_points(load, warm_up_s)
     elif load.ramp_up_s:  # which is always shorter than the load; load_rules sees to that
         points = [(begin_s, 0), (begin_s + load.ramp_up_s, peak), (end_s, peak)]
     else:
         points = [(begin_s, peak), (end_s, peak)]
-    return LoadCurve(points, peak, _arrivals_s(load), is_open_ended=duration_s is None)
-
-
-def _peak(load: Load) -> float:
-    match load.model:
-        case Model.CLOSED:
-            return load.connections
-        case Model.SEQUENTIAL:
-            return 1
-        case Model.WINDOW:
-            return load.high
-    return peak_rate_per_s(load)
+    is_drawn = not load.stages and load.distribution == Distribution.DETERMINISTIC
+    count, rate_per_s = planned_arrivals(load), mean_rate_per_s(load)
+    arrivals_s = []
+    if is_drawn and rate_per_s is not None and count is not None and count <= MOST_ARRIVALS:
+        arrivals_s = [number / rate_per_s for number in range(count)]
+    return LoadCurve(points, peak, arrivals_s, is_open_ended=duration_s is None)
 
 
 def _stage_points(load: Load, warm_up_s: float) -> list[tuple[float, float]]:
@@ -446,12 +442,3 @@ def _stage_points(load: Load, warm_up_s: float) -> list[tuple[float, float]]:
         begin_s += stage.duration_s
         points.append((begin_s, stage.to_per_s))
     return points
-
-
-def _arrivals_s(load: Load) -> list[float]:
-    if load.stages or load.distribution != Distribution.DETERMINISTIC:
-        return []
-    count, rate_per_s = planned_arrivals(load), mean_rate_per_s(load)
-    if rate_per_s is None or count is None or count > MOST_ARRIVALS:
-        return []
-    return [number / rate_per_s for number in range(count)]

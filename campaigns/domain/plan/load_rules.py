@@ -65,8 +65,8 @@ def read_load(reader: JsonReader) -> Load:
 
 def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     raw = reader.data.get("shares") or ()
-    is_list = isinstance(raw, list | tuple) and len(raw) <= MAX_INJECTORS
-    if not is_list or len(raw) == 1 or not all(_is_weight(each) for each in raw):
+    is_list = isinstance(raw, list | tuple) and len(raw) <= MAX_INJECTORS and len(raw) != 1
+    if not is_list or not all(type(each) is int and 1 <= each <= MAX_WEIGHT for each in raw):
         reader.fail(
             "shares",
             f"Write a whole number from 1 to {MAX_WEIGHT} for each of 2 to {MAX_INJECTORS} "
@@ -76,11 +76,6 @@ def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     if raw and reader.data.get("per_injector"):
         reader.fail("shares", "The values are per injector process already; choose one of the two.")
     return tuple(raw)
-
-
-def _is_weight(value: Any) -> bool:
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    return is_whole and 1 <= value <= MAX_WEIGHT
 
 
 def _check_stop(reader: JsonReader, load: Load) -> None:

@@ -272,11 +272,11 @@ class Plan:
             for field, sentence in flow_faults(flows, load, plan.order, steps, plan.variables):
                 reader.fail(field, sentence)
         if exchange is not None:
-            unused = "This is for HTTP steps; a WebSocket plan does not use it."
+            sentence = "This is for HTTP steps; a WebSocket plan does not use it."
             for owner, where in ((plan, reader), (load, reader.child("load"))):
                 for name, row in fields_of(type(owner)).items():
                     if row.http_only and getattr(owner, name) != row.default:
-                        where.fail(name, unused)
+                        where.fail(name, sentence)
         if reader.errors:
             raise InvalidPlan(reader.errors)
         return plan

@@ -56,10 +56,10 @@ class Preset:
 _OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version", "session"}
 
 
-def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
+def _spec(steps: list[dict[str, Any]], connection_mode: str, **fields: Any) -> dict[str, Any]:
     """The stored form. Names that are not plan fields are fields of its load."""
-    own = {name: given.pop(name) for name in _OWN_FIELDS & given.keys()}
-    spec = {"steps": steps, "load": given, "connection_mode": connection_mode, **own}
+    own = {name: fields.pop(name) for name in _OWN_FIELDS & fields.keys()}
+    spec = {"steps": steps, "load": fields, "connection_mode": connection_mode, **own}
     return Plan.from_json(spec).to_json()
 
 
@@ -341,12 +341,12 @@ def file_sets(*, local: bool) -> dict[str, dict[str, Any]]:
 
 def lasting_file_sets(*, local: bool) -> dict[str, dict[str, Any]]:
     """The same requests for as long as they took in the study, however fast the server is."""
-    lasting = {}
+    specs = {}
     for name, spec in file_sets(local=local).items():
         load = {"model": Model.SEQUENTIAL, "duration_s": _LASTED_S[name[-1]]}
         plan = Plan.from_json({**spec, "load": load})
-        lasting[f"{name} for {load['duration_s']} s"] = plan.to_json()
-    return lasting
+        specs[f"{name} for {load['duration_s']} s"] = plan.to_json()
+    return specs
 
 
 # What an open load keeps for its trials; the rest of the load is the trial's own.
@@ -378,14 +378,21 @@ _STEPS = (1, 2, 5, 10)
 def objective_for(first_us: float | None) -> str:
     """Ten times as long as the first request took, which had the service to itself, and at least
     100 ms; `first_us` None: nobody has tried one."""
-    limit_ms = 500 if first_us is None else max(100, _round_up(first_us / 100))
+    if first_us is None:
+        limit_ms = 500
+    else:
+        least = first_us / 100
+        limit_ms = max(100, min(each for each in _steps_at(least) if each >= least))
     return f"p95 < {limit_ms:g} ms, {_ERRORS}"
 
 
 def start_for(first_us: float | None) -> float:
     """A rate in requests/s that should be kept easily: a fifth of what requests one after another
     would make, 1 to 100."""
-    return 10 if not first_us else min(100, max(1, _round_down(2e5 / first_us)))
+    if not first_us:
+        return 10
+    most = 2e5 / first_us
+    return min(100, max(1, *(each for each in _steps_at(most) if each <= most)))
 
 
 def limit_for(most_per_s: float | None) -> float:
@@ -393,14 +400,9 @@ def limit_for(most_per_s: float | None) -> float:
     return min(USUAL_LIMIT_PER_S, most_per_s or USUAL_LIMIT_PER_S)
 
 
-def _round_down(value: float) -> float:
-    decade = 10 ** floor(log10(value))
-    return max(step * decade for step in _STEPS if step * decade <= value)
-
-
-def _round_up(value: float) -> float:
+def _steps_at(value: float) -> list[float]:
     decade = 10 ** floor(log10(value)) if value > 0 else 1
-    return min(step * decade for step in _STEPS if step * decade >= value)
+    return [step * decade for step in _STEPS]
 
 
 def rules_of_text(text: str) -> Sequence[str]:

@@ -44,7 +44,7 @@ class Question:
         compared over both schemes, too; `redirects`: "" where none is followed. Raises
         InvalidPlan."""
         # HTTP that redirects to HTTPS would be compared with itself.
-        followed = "same_origin" if redirects and self.compares_schemes else redirects
+        redirects = "same_origin" if redirects and self.compares_schemes else redirects
         plan = {
             "steps": [dict(step)],
             "load": dict(self.load),
@@ -54,7 +54,7 @@ class Question:
             **(
                 {"http_version": http_version} if http_version and not self.compares_schemes else {}
             ),
-            **({"redirects": followed} if followed else {}),
+            **({"redirects": redirects} if redirects else {}),
         }
         return Plan.from_json(plan).to_json()
 

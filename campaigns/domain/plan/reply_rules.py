@@ -7,6 +7,7 @@ pages and examples of failures name it.
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -134,22 +135,18 @@ def parse_check(line: str) -> dict[str, Any]:
         return {"kind": line[:64], "value": ""}
     no, kind, value = match.groups()
     check: dict[str, Any] = {"kind": kind, "value": value, **({"absent": True} if no else {})}
-    path, equal, expected = value.rpartition(" = ")
+    path, equal, words = value.rpartition(" = ")
     if kind == CheckKind.JSON and equal:
-        check |= {"value": path.strip(), "equals": _json_or_text(expected.strip())}
+        # 5, true and "5" as JSON has them; any other text needs no quotes.
+        equals: Any = words.strip()
+        with suppress(ValueError):
+            equals = json.loads(equals)
+        check |= {"value": path.strip(), "equals": equals}
     return check
 
 
 def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _json_or_text(text: str) -> Any:
-    """5, true and "5" as JSON has them; any other text needs no quotes."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def read_extracts(reader: JsonReader) -> tuple[Extract, ...]:
@@ -197,8 +194,10 @@ def _read_check(reader: JsonReader) -> ReplyCheck:
     is_known = reader.data.get("kind") in list(CheckKind)
     kind = CheckKind(reader.data["kind"]) if is_known else CheckKind.TEXT
     if not is_known:
-        given = str(reader.data.get("kind", ""))[:64]
-        reader.fail("kind", f"{given!r} is no check; write such as text: Welcome, or {_EXAMPLES}.")
+        kind_text = str(reader.data.get("kind", ""))[:64]
+        reader.fail(
+            "kind", f"{kind_text!r} is no check; write such as text: Welcome, or {_EXAMPLES}."
+        )
     value = reader.text("value", "", limit=MAX_PATTERN_LENGTH)
     reader.refuse_unknown("kind", "value", "absent", "equals")
     check = ReplyCheck(kind, value, reader.boolean("absent", False), _read_equals(reader, kind))

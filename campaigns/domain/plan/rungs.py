@@ -178,16 +178,16 @@ AT_ONCE_S = 10  # what a load of 32 requests at a time measures
 def spec_of_rung(plan: Plan, rung: Rung) -> tuple[dict[str, Any], str]:
     """(the plan's JSON on this rung, what its name adds). One that no plan may have is as it was
     asked for, and refused where it is read."""
-    changed = replace(plan, http_version=rung.http, streams=rung.streams).to_json()
+    spec = replace(plan, http_version=rung.http, streams=rung.streams).to_json()
     name = "HTTP/2" if rung.http == HttpVersion.HTTP_2 else "HTTP/1.1"
     if rung.connections is None:
-        return changed, name
-    changed["load"] = {"model": "closed", "connections": rung.connections, "duration_s": AT_ONCE_S}
+        return spec, name
+    spec["load"] = {"model": "closed", "connections": rung.connections, "duration_s": AT_ONCE_S}
     name += f", {rung.connections} × {rung.streams} at once"
     try:
-        return Plan.from_json(changed).to_json(), name
+        return Plan.from_json(spec).to_json(), name
     except InvalidPlan:
-        return changed, name
+        return spec, name
 
 
 def estimate_ladder(
@@ -197,10 +197,10 @@ def estimate_ladder(
     by_load: dict[Load, list[tuple[Plan, ConnectionMode, int]]] = {}
     for rung in rungs:
         with suppress(InvalidPlan):
-            sent = Plan.from_json(spec_of_rung(plan, rung)[0])
-            by_load.setdefault(sent.load, []).append((sent, rung.mode, 1))
+            own_plan = Plan.from_json(spec_of_rung(plan, rung)[0])
+            by_load.setdefault(own_plan.load, []).append((own_plan, rung.mode, 1))
     groups = list(by_load.values())
-    arms = [ArmsOfPlan("", sent, len(each)) for each in groups for sent, *_ in each]
+    arms = [ArmsOfPlan("", own_plan, len(each)) for each in groups for own_plan, *_ in each]
     if not arms or why_not_side_by_side(arms):
         tests = [test for group in groups for test in group]
         return estimate_campaign(tests, repeats=repeats or USUAL_BLOCKS, pause_s=pause_s)

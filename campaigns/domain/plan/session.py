@@ -262,7 +262,19 @@ def _read_think_time(reader: JsonReader) -> ThinkTime:
 
 def _faults(session: Session, load: Load, steps: tuple[Step, ...]) -> Iterator[Fault]:
     if load.arrival_unit == ArrivalUnit.SESSION:
-        yield from _faults_of_sessions(session)
+        if session.calls_per_session is None:
+            yield "calls_per_session", "Enter how many requests each arriving session sends."
+        elif session.burst_length > session.calls_per_session:
+            yield (
+                "burst_length",
+                f"A session already ends after {session.calls_per_session} requests.",
+            )
+        if session.burst_length == 1 and (session.connections_per_session or 1) > 1:
+            yield (
+                "connections_per_session",
+                "Requests are sent one after another, so one connection is enough; make the bursts "
+                "longer, or leave it empty.",
+            )
     else:
         yield from _faults_of_others(session, load)
     yield from _faults_of_single_calls(session, load, steps)
@@ -277,19 +289,6 @@ def _faults(session: Session, load: Load, steps: tuple[Step, ...]) -> Iterator[F
         yield "pipeline_depth", sentence
     if session.retry_on_failure and (sentence := _retry_fault(session, load, steps)):
         yield "retry_on_failure", sentence
-
-
-def _faults_of_sessions(session: Session) -> Iterator[Fault]:
-    if session.calls_per_session is None:
-        yield "calls_per_session", "Enter how many requests each arriving session sends."
-    elif session.burst_length > session.calls_per_session:
-        yield "burst_length", f"A session already ends after {session.calls_per_session} requests."
-    if session.burst_length == 1 and (session.connections_per_session or 1) > 1:
-        yield (
-            "connections_per_session",
-            "Requests are sent one after another, so one connection is enough; make the bursts "
-            "longer, or leave it empty.",
-        )
 
 
 def _faults_of_others(session: Session, load: Load) -> Iterator[Fault]:

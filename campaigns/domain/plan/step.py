@@ -23,6 +23,7 @@ from campaigns.domain.plan.body import (
     MAX_FILES_BYTES,
     Blob,
     FormField,
+    are_pairs,
     file_bytes,
     form_bytes,
     multipart_bytes,
@@ -197,10 +198,7 @@ def path_fault(path: str) -> str | None:
 
 def read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
     raw = reader.data.get("headers", [])
-    if not isinstance(raw, list | tuple) or not all(
-        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
-        for pair in raw
-    ):
+    if not are_pairs(raw):
         reader.fail("headers", "Write headers as pairs of name and value.")
         return ()
     if len(raw) > MAX_HEADERS:
@@ -242,14 +240,13 @@ class OrderKind(StrEnum):
 
 def weights_of_text(text: str) -> list[float | str]:
     """3, 1, 1 as numbers; other text is kept for the plan to reject."""
-    return [_number_or_text(word) for word in text.split(",") if word.strip()]
-
-
-def _number_or_text(word: str) -> float | str:
-    try:
-        return float(word)
-    except ValueError:
-        return word
+    weights: list[float | str] = []
+    for word in filter(str.strip, text.split(",")):
+        try:
+            weights.append(float(word))
+        except ValueError:
+            weights.append(word)
+    return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,10 +293,10 @@ IN_TURNS = StepOrder()
 
 def draw(seed: int, number: int) -> int:
     """The `number`-th of the evenly spread 64-bit numbers of a seed (SplitMix64)."""
-    mixed = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & _64_BITS
-    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
-    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _64_BITS
-    return mixed ^ mixed >> 31
+    bits = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & _64_BITS
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EB & _64_BITS
+    return bits ^ bits >> 31
 
 
 def read_order(reader: JsonReader, n_steps: int) -> StepOrder:

@@ -4,7 +4,7 @@ Which numbers of a plan can vary is what the registry of plan fields knows as on
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -67,17 +67,15 @@ class SweepField:
 def sweep_fields() -> Mapping[str, SweepField]:
     """Every number of a plan by its key: its path, for those of the load without `load.`."""
     rows = all_fields(Plan)
-    found = {}
+    fields = {}
     for path, row in rows.items():
         if row.is_number:
             key = path.removeprefix("load.")
             # Think time, mean: a part with kinds is called as the choice of its kind.
-            part = path.rpartition(".")[0]
-            kind = rows.get(f"{part}.kind")
-            label = rows[path].label
-            label = f"{kind.label}, {label.lower()}" if kind else label
-            found[key] = SweepField(key, tuple(path.split(".")), row, label)
-    return found
+            kind = rows.get(f"{path.rpartition('.')[0]}.kind")
+            label = f"{kind.label}, {row.label.lower()}" if kind else row.label
+            fields[key] = SweepField(key, tuple(path.split(".")), row, label)
+    return fields
 
 
 def parameter_label(field: str) -> str:
@@ -111,7 +109,10 @@ def point_words(field: str, value: float) -> str:
 
 def point_phrase(field: str, value: float) -> str:
     """As a sentence says it: 2 injector processes; 8 connections; a rate of 200 requests/s."""
-    if nouns := _counted_nouns(field):
+    nouns = "injector processes" if field == INJECTORS else _label_in_text(field)
+    # Connections, requests per burst: what a label without a unit counts.
+    is_counted = not parameter_unit(field) and nouns.partition(" per ")[0].endswith("s")
+    if is_counted and field not in _PHRASES:
         things, per, of = nouns.partition(" per ")
         return f"{value_text(value)} {_singular(things) if value == 1 else things}{per}{of}"
     if field in _CODES:
@@ -133,15 +134,6 @@ def _singular(nouns: str) -> str:
     return counted(1, nouns).removeprefix("1 ")
 
 
-def _counted_nouns(field: str) -> str:
-    """Connections, requests per burst: what a label without a unit counts; "" of an amount."""
-    if field == INJECTORS:
-        return "injector processes"
-    label = _label_in_text(field)
-    is_counted = not parameter_unit(field) and label.partition(" per ")[0].endswith("s")
-    return label if is_counted and field not in _PHRASES else ""
-
-
 def _label_in_text(field: str) -> str:
     label = parameter_label(field)
     return label[0].lower() + label[1:]
@@ -152,9 +144,9 @@ def swept_plan(plan: Plan, field: str, value: float) -> Plan:
     spec = plan.to_json()
     if _owner(spec, field) is None:
         raise Refused(f"This plan has no {parameter_label(field).lower()}; sweep something else.")
-    found = sweep_fields()[field]
-    is_whole = found.row.kind is int and float(value).is_integer()
-    _owner(spec, field)[found.path[-1]] = int(value) if is_whole else value
+    sweep_field = sweep_fields()[field]
+    is_whole = sweep_field.row.kind is int and float(value).is_integer()
+    _owner(spec, field)[sweep_field.path[-1]] = int(value) if is_whole else value
     try:
         return Plan.from_json(spec)
     except InvalidPlan as invalid:
@@ -200,14 +192,16 @@ def known_fields() -> list[str]:
 def values_of_text(text: str) -> tuple[float, ...]:
     """Of "100, 200, 400" or "100 to 800 step 100". Raises ValueError with what to type."""
     words = " ".join(text.split())
-    if found := _RANGE.fullmatch(words):
-        low, high, step = (float(each or 1) for each in found.groups())
-        values = tuple(_steps(low, high, step))
+    if match := _RANGE.fullmatch(words):
+        low, high, step = (float(each or 1) for each in match.groups())
+        # At most one more than a sweep may have.
+        steps = [round(low + number * step, _DECIMALS) for number in range(MAX_POINTS + 1)]
+        values = tuple(value for value in steps if step and value <= high)
     else:
-        typed = [word for word in re.split(r"[,\s]+", words) if word]
-        if not typed or not all(re.fullmatch(_NUMBER, word) for word in typed):
+        numbers = [word for word in re.split(r"[,\s]+", words) if word]
+        if not numbers or not all(re.fullmatch(_NUMBER, word) for word in numbers):
             raise ValueError("Enter a list such as 100, 200, 400, or a range: 100 to 800 step 100.")
-        values = tuple(map(float, typed))
+        values = tuple(map(float, numbers))
     if not 2 <= len(values) <= MAX_POINTS:
         raise ValueError(f"A sweep has 2 to {MAX_POINTS} values; these are {len(values)}.")
     return checked_values(values)
@@ -223,15 +217,6 @@ def checked_values(values: Sequence[float]) -> tuple[float, ...]:
     if len(set(values)) < len(values):
         raise ValueError("List each value only once.")
     return tuple(values)
-
-
-def _steps(low: float, high: float, step: float) -> Iterator[float]:
-    """low, low + step … up to high; at most one more than a sweep may have."""
-    for number in range(MAX_POINTS + 1):
-        value = round(low + number * step, _DECIMALS)
-        if not step or value > high:
-            return
-        yield value
 
 
 def text_of_values(values: Sequence[float]) -> str:

@@ -139,16 +139,17 @@ def check_target(
     origins = tuple(
         _origin(row, f"endpoints.{index}", profiles, errors) for index, row in enumerate(endpoints)
     )
-    seen: set[tuple] = set()
+    keys: set[tuple] = set()
     for index, origin in enumerate(origins):
-        if origin.key in seen:
+        if origin.key in keys:
             errors.setdefault(f"endpoints.{index}.host", _TWICE)
-        seen.add(origin.key)
-    description = Description(
-        name=_name(name, errors),
-        environment=_environment(environment, errors),
-        origins=origins,
-    )
+        keys.add(origin.key)
+    name = clean_name(name)
+    if not name:
+        errors["name"] = "Give the target a name, such as shop or checkout-api."
+    elif len(name) > 100:
+        errors["name"] = f"{len(name)} characters are too many; at most 100."
+    description = Description(name, _environment(environment, errors), origins)
     if errors:
         raise InvalidTarget(errors)
     return description
@@ -161,7 +162,9 @@ def host_fault(host: str) -> str | None:
     if "/" in host or host.count(":") == 1:
         return "Only the name or address; scheme and port have their own fields."
     if not is_address(host):
-        return None if _is_name(host) else f"{host} is not a name or an address."
+        # Resolvers read 0x7f000001 and 127.1 as 127.0.0.1, not as names.
+        is_name = _NAME.match(host) and not all(map(_NUMBER.fullmatch, host.split(".")))
+        return None if is_name else f"{host} is not a name or an address."
     return never_words(parse_address(host))
 
 
@@ -170,21 +173,6 @@ def address_fault(address: str) -> str | None:
     if not address or is_address(address):
         return never_words(parse_address(address)) if address else None
     return "Write an address, such as 10.0.0.5 or fc00::5; or nothing."
-
-
-def _is_name(host: str) -> bool:
-    """Resolvers read 0x7f000001 and 127.1 as 127.0.0.1, not as names."""
-    looks_like_an_address = all(map(_NUMBER.fullmatch, host.split(".")))
-    return bool(_NAME.match(host)) and not looks_like_an_address
-
-
-def _name(name: str, errors: dict[str, str]) -> str:
-    name = clean_name(name)
-    if not name:
-        errors["name"] = "Give the target a name, such as shop or checkout-api."
-    elif len(name) > 100:
-        errors["name"] = f"{len(name)} characters are too many; at most 100."
-    return name
 
 
 def _environment(rows: Sequence[Sequence[str]], errors: dict[str, str]):
@@ -211,7 +199,12 @@ def _origin(
     fault = host_fault(host)
     if fault:
         errors[f"{path}.host"] = fault
-    port, verify = _port(row, path, errors), bool(row.get("verify_tls", True))
+    port, digits = 0, str(row.get("port", "")).strip()
+    if digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 65535:
+        port = int(digits)
+    else:
+        errors[f"{path}.port"] = "Write a port from 1 to 65535."
+    verify = bool(row.get("verify_tls", True))
     address = str(row.get("address") or "").strip().strip("[]").lower()
     if fault := address_fault(address):
         errors[f"{path}.address"] = fault
@@ -220,14 +213,6 @@ def _origin(
     tls = read_tls_options(JsonReader(row.get("tls") or {}, f"{path}.tls", errors), profiles)
     key = str(row.get("client_key_pem") or "").strip()
     return Origin(scheme, host, port, verify, tls, key, address)
-
-
-def _port(row: dict[str, Any], path: str, errors: dict[str, str]) -> int:
-    text = str(row.get("port", "")).strip()
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= 65535:
-        return int(text)
-    errors[f"{path}.port"] = "Write a port from 1 to 65535."
-    return 0
 
 
 USUAL_PATH = "/metrics"

@@ -150,9 +150,9 @@ def parse_rule(text: str) -> dict[str, Any]:
     metric = _ALSO.get(metric, metric)
     unit = _SPELLINGS.get(unit, unit)
     if units_of(metric):
-        needed = ">" if metric in RATES else "<"
-        if sign != needed:
-            raise ValueError(f"Write {metric} {needed} {limit}: {_WHY[needed]}")
+        sign_of_metric = ">" if metric in RATES else "<"
+        if sign != sign_of_metric:
+            raise ValueError(f"Write {metric} {sign_of_metric} {limit}: {_WHY[sign_of_metric]}")
         if not unit and metric not in SHARES:
             unit = units_of(metric)[0]
     unit, times = _OTHER_UNITS.get(unit, (unit, 1.0))
@@ -162,23 +162,15 @@ def parse_rule(text: str) -> dict[str, Any]:
         raise ValueError(f"{limit!r} is not a number; write one such as {EXAMPLES}.") from None
     if why := never_kept(metric, value):
         raise ValueError(f"{text.strip()} is {why}")
-    return {
-        "metric": metric,
-        "limit": value,
-        "unit": unit,
-        **_read_parts(_OF.split(parts.rstrip())[1:]),
-    }
-
-
-def _read_parts(parts: list[str]) -> dict[str, Any]:
-    """A kind of error comes first; what is neither that nor a step is a flow. Raises ValueError."""
-    fields: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
-    if len(parts) > 1:
-        raise ValueError(f"{' of '.join(parts)!r} is not one part; write one such as {EXAMPLES}.")
-    for part in parts:
+    # A kind of error comes first; what is neither that nor a step is a flow.
+    of = _OF.split(parts.rstrip())[1:]
+    fields: dict[str, Any] = {"kind": of.pop(0)} if of and of[0] in KINDS_IN_RULES else {}
+    if len(of) > 1:
+        raise ValueError(f"{' of '.join(of)!r} is not one part; write one such as {EXAMPLES}.")
+    for part in of:
         step = _STEP.fullmatch(part)
         fields |= {"step": int(step[1])} if step else {"flow": clean_name(part)}
-    return fields
+    return {"metric": metric, "limit": value, "unit": unit, **fields}
 
 
 def never_kept(metric: str, limit: float) -> str:
@@ -223,7 +215,9 @@ def read_thresholds(
 
 
 def _read_one(reader: JsonReader, n_steps: int, flows: Sequence[str]) -> Threshold:
-    metric = _plain_name(reader.text("metric"))
+    metric = reader.text("metric")
+    if (rank := rank_of(metric)) is not None:  # p99.50 as p99.5: each percentile has one name
+        metric = f"{metric[: metric.rindex('p')]}p{rank / 1000:g}"
     limit = reader.number("limit", low=0, high=MAX_LIMIT)
     if limit is None and "limit" not in reader.errors:
         reader.fail("limit", "Say which limit.")
@@ -261,12 +255,5 @@ def _check_part(reader: JsonReader, rule: Threshold, flows: Sequence[str]) -> No
 
 
 _KINDS = f"Errors are of {', '.join(ERROR_GROUPS)}, or of one kind such as check_failed."
-
-
-def _plain_name(metric: str) -> str:
-    """p99.50 as p99.5, so that each percentile has one name."""
-    rank = rank_of(metric)
-    return metric if rank is None else f"{metric[: metric.rindex('p')]}p{rank / 1000:g}"
-
 
 _METRICS = f"p50 to p99.99, mean, max, the same after session_ and first_byte_, {', '.join(_UNITS)}"

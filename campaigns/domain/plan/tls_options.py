@@ -133,27 +133,18 @@ _POST_QUANTUM = "MLKEM"
 _BETWEEN = re.compile(r"[\s:,]+")
 
 
-def _spellings(known: tuple[str, ...]) -> dict[str, str]:
-    spelled = {name.lower(): name for name in known}
-    return spelled | {name: whole for name, whole in _ALIASES.items() if whole in known}
+def _spellings(names: tuple[str, ...]) -> dict[str, str]:
+    by_spelling = {name.lower(): name for name in names}
+    return by_spelling | {name: whole for name, whole in _ALIASES.items() if whole in names}
 
 
-_GROUPS_AS_SAID = _spellings(GROUPS)
+_GROUP_SPELLINGS = _spellings(GROUPS)
 
 
-def joined_names(typed: str, known: tuple[str, ...]) -> tuple[str, list[str]]:
-    """(the names of a list as OpenSSL takes it, joined by colons; those that are not known)."""
-    spelled = _spellings(known)
-    typed_names = [name for name in _BETWEEN.split(typed) if name]
-    names = [spelled[name.lower()] for name in typed_names if name.lower() in spelled]
-    unknown = [name for name in typed_names if name.lower() not in spelled]
-    return ":".join(dict.fromkeys(names)), unknown
-
-
-def group_name(said: str) -> str:
+def group_name(text: str) -> str:
     """A group as lists have it, from what a TLS library calls it: X25519 of x25519, P-256 of
     secp256r1. What is not known stays as it is."""
-    return _GROUPS_AS_SAID.get(said.lower(), said)
+    return _GROUP_SPELLINGS.get(text.lower(), text)
 
 
 def is_post_quantum(group: str) -> bool:
@@ -168,10 +159,10 @@ def with_key_shares(groups: str) -> str:
     the first that is not.
     """
     names = groups.split(":")
-    shared = {names[0]}
+    with_share = {names[0]}
     if is_post_quantum(names[0]):
-        shared |= set([name for name in names if not is_post_quantum(name)][:1])
-    return ":".join(f"*{name}" if name in shared else name for name in names)
+        with_share |= set([name for name in names if not is_post_quantum(name)][:1])
+    return ":".join(f"*{name}" if name in with_share else name for name in names)
 
 
 VERSIONS = ("1.2", "1.3")
@@ -253,6 +244,10 @@ class TlsOptions:
 def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROFILES) -> TlsOptions:
     """Options from JSON; what is wrong is collected by `reader`, a sentence for each field. `own`:
     the profiles that a project named, by name."""
+    # Without the colons that browsers and openssl write.
+    digest = reader.text("fingerprint", limit=200).strip().replace(":", "").lower()
+    if digest and not _SHA_256.fullmatch(digest):
+        reader.fail("fingerprint", "Write the SHA-256 of the certificate: 64 hexadecimal digits.")
     options = TlsOptions(
         min_version=_version(reader, "min_version"),
         max_version=_version(reader, "max_version"),
@@ -261,18 +256,18 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
         sni=reader.text("sni", limit=253).strip().lower(),
         client_certificate_pem=reader.text("client_certificate_pem", limit=MAX_PEM_BYTES).strip(),
         alpn=reader.boolean("alpn", default=True),
-        fingerprint=_fingerprint(reader),
+        fingerprint=digest,
         profile=_profile(reader, own),
         groups=_names(reader, "groups", GROUPS),
         ciphersuites=_names(reader, "ciphersuites", CIPHERSUITES),
         signatures=_names(reader, "signatures", SIGNATURES),
     )
     reader.refuse_unknown(*TlsOptions.__slots__)
-    offered = options.resolved(own.get(options.profile))
-    if (offered.min_version, offered.max_version) == ("1.3", "1.2"):
+    result = options.resolved(own.get(options.profile))
+    if (result.min_version, result.max_version) == ("1.3", "1.2"):
         reader.fail("max_version", "The newest version cannot be older than the oldest.")
-    groups = offered.groups.split(":")
-    if offered.max_version == "1.2" and all(map(is_post_quantum, groups)):
+    groups = result.groups.split(":")
+    if result.max_version == "1.2" and all(map(is_post_quantum, groups)):
         reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
     if options.ciphers and not _openssl_takes("set_ciphers", options.ciphers):
         reader.fail("ciphers", "OpenSSL does not know these ciphers; write as in ECDHE+AESGCM.")
@@ -284,7 +279,9 @@ def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROF
             pem and not _openssl_takes("load_verify_locations", cadata=pem)
         ):
             reader.fail(name, "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----.")
-    if not _is_name(options.sni):
+    labels = options.sni.rstrip(".").split(".")
+    has_letters = all(ch.isascii() and (ch.isalnum() or ch in "-_.") for ch in options.sni)
+    if options.sni and not (has_letters and all(labels) and not labels[-1].isdigit()):
         reader.fail(
             "sni", "Write a host name, such as shop.example; an address is never announced."
         )
@@ -299,14 +296,6 @@ def _version(reader: JsonReader, name: str) -> str | None:
     return value
 
 
-def _fingerprint(reader: JsonReader) -> str:
-    """In lower case without the colons that browsers and openssl write."""
-    digest = reader.text("fingerprint", limit=200).strip().replace(":", "").lower()
-    if digest and not _SHA_256.fullmatch(digest):
-        reader.fail("fingerprint", "Write the SHA-256 of the certificate: 64 hexadecimal digits.")
-    return digest
-
-
 def _profile(reader: JsonReader, own: Mapping[str, TlsProfile]) -> str:
     value = reader.text("profile") if reader.data.get("profile") else STANDARD
     value = value if value in own else clean_name(value)
@@ -316,12 +305,15 @@ def _profile(reader: JsonReader, own: Mapping[str, TlsProfile]) -> str:
     return value
 
 
-def _names(reader: JsonReader, name: str, known: tuple[str, ...]) -> str:
-    """A list that is typed with colons, commas or spaces in between."""
-    names, unknown = joined_names(reader.text(name, limit=LONGEST_OFFER), known)
-    if unknown:
-        reader.fail(name, f"There is no {unknown[0]!r} here. Known: {', '.join(known)}.")
-    return names
+def _names(reader: JsonReader, name: str, choices: tuple[str, ...]) -> str:
+    """A list that is typed with colons, commas or spaces in between, as OpenSSL takes it: joined by
+    colons."""
+    spellings = _spellings(choices)
+    words = [word for word in _BETWEEN.split(reader.text(name, limit=LONGEST_OFFER)) if word]
+    if unknown := [word for word in words if word.lower() not in spellings]:
+        reader.fail(name, f"There is no {unknown[0]!r} here. Known: {', '.join(choices)}.")
+    names = (spellings[word.lower()] for word in words if word.lower() in spellings)
+    return ":".join(dict.fromkeys(names))
 
 
 def _openssl_takes(method: str, *args: str, **options: str) -> bool:
@@ -332,12 +324,6 @@ def _openssl_takes(method: str, *args: str, **options: str) -> bool:
     return True
 
 
-def _is_name(sni: str) -> bool:
-    labels = sni.rstrip(".").split(".")
-    allowed = all(ch.isascii() and (ch.isalnum() or ch in "-_.") for ch in sni)
-    return not sni or (allowed and all(labels) and not labels[-1].isdigit())
-
-
 # What a profile may set, of the fields of TlsOptions: who is trusted and which certificate is shown
 # belong to an endpoint.
 OFFERED = ("min_version", "max_version", "groups", "ciphersuites", "ciphers", "signatures")
@@ -345,14 +331,14 @@ OFFERED = ("min_version", "max_version", "groups", "ciphersuites", "ciphers", "s
 _OPTIONS = {"min_version": "--tls-min", "max_version": "--tls-max"}
 MOST_NAME = 40
 _TAKEN = {
-    said.casefold() for each in PROFILES.values() for said in (each.key, each.title, each.name)
+    text.casefold() for each in PROFILES.values() for text in (each.key, each.title, each.name)
 }
 
 
 def own_profile(name: str, offers: dict[str, Any]) -> TlsProfile:
     """The value of a stored profile."""
-    said = "; ".join(TlsOptions(**offers).words()) or "as the standard profile"
-    words = f"{said[0].upper()}{said[1:]}."
+    words = "; ".join(TlsOptions(**offers).words()) or "as the standard profile"
+    words = f"{words[0].upper()}{words[1:]}."
     return TlsProfile(name, name, name, words, MappingProxyType(offers))
 
 
@@ -371,16 +357,6 @@ def command_options(offers: dict[str, Any]) -> str:
 def check_profile(name: str, **offers: Any) -> TlsProfile:
     """The profile, cleaned; `offers` has fields of OFFERED. Raises InvalidFields."""
     errors: dict[str, str] = {}
-    name = _name(name, errors)
-    reader = JsonReader(offers, errors=errors)
-    reader.refuse_unknown(*OFFERED)
-    options = read_tls_options(reader)
-    if errors:
-        raise InvalidFields(errors)
-    return own_profile(name, options.chosen())
-
-
-def _name(name: str, errors: dict[str, str]) -> str:
     name = clean_name(name)
     if not name:
         errors["name"] = "Give the profile a name, such as our mobile clients."
@@ -388,4 +364,9 @@ def _name(name: str, errors: dict[str, str]) -> str:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
     elif name.casefold() in _TAKEN:
         errors["name"] = f"“{name}” is a profile that comes with benchsite. Choose another name."
-    return name
+    reader = JsonReader(offers, errors=errors)
+    reader.refuse_unknown(*OFFERED)
+    options = read_tls_options(reader)
+    if errors:
+        raise InvalidFields(errors)
+    return own_profile(name, options.chosen())

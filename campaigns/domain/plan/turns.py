@@ -272,8 +272,8 @@ def plan_alone(plan: Plan) -> Plan:
     if load.requests and planned_s and planned_s > ALONE_S:
         requests = ceil(load.requests * ALONE_S / planned_s)
         return replace(plan, thresholds=rules, load=replace(load, requests=requests))
-    limited = plan_in_turns(plan, 1, min(ALONE_S, planned_s or ALONE_S))
-    return replace(limited, thresholds=rules)
+    shorter = plan_in_turns(plan, 1, min(ALONE_S, planned_s or ALONE_S))
+    return replace(shorter, thresholds=rules)
 
 
 def load_at_rate(load: Load, rate_per_s: float) -> Load:
@@ -282,11 +282,11 @@ def load_at_rate(load: Load, rate_per_s: float) -> Load:
     load = replace(load, model=Model.OPEN, over_s=None)
     if load.stages:
         factor = rate_per_s / peak_rate_per_s(load)
-        scaled = (
+        stages = (
             Stage(each.duration_s, each.from_per_s * factor, each.to_per_s * factor)
             for each in load.stages
         )
-        return replace(load, stages=tuple(scaled))
+        return replace(load, stages=tuple(stages))
     if load.mean_gap_s is None:
         return replace(load, rate_per_s=rate_per_s)
     factor = 1 / (rate_per_s * load.mean_gap_s)

@@ -122,11 +122,11 @@ class TypedRequest:
             words += ["--data-urlencode", f"{name}={value}"]
         for each in self.multipart:
             value, kind = each.get("value", ""), each.get("content_type")
-            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            escaped_value = value.replace("\\", "\\\\").replace('"', '\\"')
             if "file" in each:
                 words += ["-F", f"{each['name']}=@{each['filename']}"]
             elif kind:
-                words += ["-F", f'{each["name"]}="{quoted}";type={kind}']
+                words += ["-F", f'{each["name"]}="{escaped_value}";type={kind}']
             else:
                 words += ["--form-string", f"{each['name']}={value}"]
         if self.http_version and self.http_version != "1.1":
@@ -186,13 +186,13 @@ def require_files(requests: Iterable[TypedRequest]) -> None:
 def shared_credentials(requests: Sequence[TypedRequest]) -> tuple[TypedRequest, str]:
     """(the request whose credentials a plan of all has, what to say of it, "" if all have them).
     Raises NotUnderstood where there are two."""
-    signed = [each for each in requests if each.auth_kind != AuthKind.NONE]
-    if len({(each.auth_kind, each.user, each.secret) for each in signed}) > 1:
+    with_auth = [each for each in requests if each.auth_kind != AuthKind.NONE]
+    if len({(each.auth_kind, each.user, each.secret) for each in with_auth}) > 1:
         raise NotUnderstood(
             "A plan has one user or token. Choose requests with the same credentials."
         )
-    is_mixed = 0 < len(signed) < len(requests)
-    return (signed or requests)[0], "Its credentials go with every request." if is_mixed else ""
+    is_mixed = 0 < len(with_auth) < len(requests)
+    return (with_auth or requests)[0], "Its credentials go with every request." if is_mixed else ""
 
 
 def twin_of(scheme: str, port: int) -> tuple[str, int] | None:
@@ -220,7 +220,12 @@ def read_address(text: str, *, keeps_signs: bool = False) -> TypedRequest:
         raise NotUnderstood(
             "A host has no spaces or line breaks. Write one address, or paste a request."
         )
-    path = quote(path, safe=_PATH_SIGNS) if keeps_signs else _as_browsers_write(path)
+    if keeps_signs:
+        path = quote(path, safe=_PATH_SIGNS)
+    else:
+        path, mark, query = path.partition("?")
+        path = quote(path.replace("\\", "/"), safe=_BROWSERS_PATH_SIGNS)
+        path += f"{mark}{quote(query, safe=_BROWSERS_QUERY_SIGNS)}"
     userinfo, _, place = authority.rpartition("@")
     host, port = _place(place)
     scheme = scheme or ("https" if port in {443, 8443} else "http")
@@ -230,12 +235,6 @@ def read_address(text: str, *, keeps_signs: bool = False) -> TypedRequest:
         return address
     user, colon, password = userinfo.partition(":")
     return with_basic(address, unquote(user), unquote(password) if colon else None)
-
-
-def _as_browsers_write(path: str) -> str:
-    path, mark, query = path.partition("?")
-    path = quote(path.replace("\\", "/"), safe=_BROWSERS_PATH_SIGNS)
-    return f"{path}{mark}{quote(query, safe=_BROWSERS_QUERY_SIGNS)}"
 
 
 def _split_scheme(text: str) -> tuple[str, str]:
@@ -257,15 +256,7 @@ def _place(text: str) -> tuple[str, int | None]:
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         raise NotUnderstood(f"{text} is not a host and a port, as in shop.example:8443.")
-    host, port = _host(match["host"].strip("[]").lower()), match["port"]
-    if not port:
-        return host, None
-    if not (port.isascii() and port.isdigit() and len(port) < 7 and 0 < int(port) <= 65535):
-        raise NotUnderstood(f"{port} is not a port. Use a number from 1 to 65535.")
-    return host, int(port)
-
-
-def _host(host: str) -> str:
+    host, port = match["host"].strip("[]").lower(), match["port"]
     if not host.isascii():
         try:
             host = host.encode("idna").decode("ascii")
@@ -275,7 +266,11 @@ def _host(host: str) -> str:
         raise NotUnderstood(f"{host}: leave out the zone; such addresses are never measured.")
     if fault := host_fault(host):
         raise NotUnderstood(fault)
-    return host
+    if not port:
+        return host, None
+    if not (port.isascii() and port.isdigit() and len(port) < 7 and 0 < int(port) <= 65535):
+        raise NotUnderstood(f"{port} is not a port. Use a number from 1 to 65535.")
+    return host, int(port)
 
 
 def with_basic(request: TypedRequest, user: str, secret: str | None) -> TypedRequest:
@@ -345,48 +340,50 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
             "headers": [list(pair) for pair in opening.headers],
             "subprotocols": list(plan.exchange.subprotocols),
             "message": None,
-            "exchange": _said_once(plan, plan.exchange, epoch_ns),
+            "exchange": _first_message(plan, plan.exchange, epoch_ns),
         }
     of_its_flow = plan.steps[: plan.flows[0].steps] if plan.flows else plan.steps
-    needed = needed_values(plan.variables, of_its_flow)
+    names_to_give = needed_values(plan.variables, of_its_flow)
     first = plan.steps[0]
-    extracts = tuple(replace(each, may_miss=each.name not in needed) for each in first.extract)
+    extracts = tuple(
+        replace(each, may_miss=each.name not in names_to_give) for each in first.extract
+    )
     step = with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()
     names = ("label", "method", "path", "headers", *BODIES, "checks")
     names += ("extract",) if extracts else ()
-    sent = {name: step[name] for name in names if name in step}
+    request = {name: step[name] for name in names if name in step}
     if plan.http_version != HttpVersion.HTTP_1_1:
-        sent["http_version"] = str(plan.http_version)
+        request["http_version"] = str(plan.http_version)
     if plan.redirects != Redirects.OFF:
-        sent |= {"redirects": str(plan.redirects), "cookies": plan.session.cookies}
-    return sent
+        request |= {"redirects": str(plan.redirects), "cookies": plan.session.cookies}
+    return request
 
 
-def _said_once(plan: Plan, exchange: Exchange, epoch_ns: int) -> dict[str, Any]:
+def _first_message(plan: Plan, exchange: Exchange, epoch_ns: int) -> dict[str, Any]:
     """Of an exchange, without its opening: the scenario and the first message."""
 
-    def filled(text: str) -> str:
+    def fill(text: str) -> str:
         return with_values(plan, replace(exchange.opening, body=text), epoch_ns).body
 
     is_short = exchange.waits_s <= PAUSES_WITHIN_S
-    tried = replace(
+    short = replace(
         exchange,
         messages=min(exchange.messages, 1) if is_short else 0,
-        texts=tuple(map(filled, exchange.texts[:1])) if is_short else (),
+        texts=tuple(map(fill, exchange.texts[:1])) if is_short else (),
         rate_per_s=None,
-        scenario=tuple(map(filled, exchange.scenario)) if is_short else (),
+        scenario=tuple(map(fill, exchange.scenario)) if is_short else (),
     ).to_json()
-    return {name: value for name, value in tried.items() if name not in OPENING}
+    return {name: value for name, value in short.items() if name not in OPENING}
 
 
 def with_values(
-    plan: Plan, step: Step, epoch_ns: int, saved: Mapping[str, str] = MappingProxyType({})
+    plan: Plan, step: Step, epoch_ns: int, values: Mapping[str, str] = MappingProxyType({})
 ) -> Step:
-    """The step with the values of the first table row, those that are made, and `saved` ones of
-    earlier replies."""
+    """The step with the values of the first table row, those that are made, and `values` of earlier
+    replies."""
     if not plan.variable_names:
         return step
     variables = plan.variables
     row = variables.values(0) if variables.table[0] else {}
     maker = ValueMaker(variables.generators, 0, b"%d" % epoch_ns)
-    return filled_in(step, row | maker.values(0) | maker.times(epoch_ns) | saved)
+    return filled_in(step, row | maker.values(0) | maker.times(epoch_ns) | values)

@@ -94,10 +94,10 @@ class Generator:
 
 def parse_lines(text: str) -> list[dict[str, Any]]:
     """One value a line, as JSON; a line that cannot be read is one that the plan refuses."""
-    return [_parsed(line) for line in text.splitlines() if line.strip()]
+    return [_parse_line(line) for line in text.splitlines() if line.strip()]
 
 
-def _parsed(line: str) -> dict[str, Any]:
+def _parse_line(line: str) -> dict[str, Any]:
     match = _LINE.fullmatch(line)
     if match is None:
         return {"name": line.strip()[:64], "kind": ""}
@@ -127,12 +127,12 @@ def read_generators(reader: JsonReader) -> tuple[Generator, ...]:
         reader.fail("generators", f"Write a list of at most {MAX_GENERATORS} values.")
         return ()
     path = f"{reader.path}.generators" if reader.path else "generators"
-    read = tuple(
+    generators = tuple(
         _read(JsonReader(item, f"{path}.{index}", reader.errors)) for index, item in enumerate(raw)
     )
-    if len({each.name for each in read}) < len(read):
+    if len({each.name for each in generators}) < len(generators):
         reader.fail("generators", "Use each name once.")
-    return read
+    return generators
 
 
 _USED = {
@@ -184,17 +184,17 @@ class ValueMaker:
 
     def __init__(self, generators: Iterable[Generator], seed: int, salt: bytes):
         self._seed, self._salt = seed, salt
-        self._made: list[tuple[str, Callable[[int], str]]] = []
+        self._makers: list[tuple[str, Callable[[int], str]]] = []
         self._clocks: list[tuple[str, Callable[[int], str]]] = []
         for each in generators:
             if each.kind == GeneratorKind.TIME:
                 self._clocks.append((each.name, _CLOCKS[each.clock]))
             else:
-                self._made.append((each.name, self._maker(each)))
+                self._makers.append((each.name, self._maker(each)))
 
     def values(self, number: int) -> dict[str, str]:
         """Of use `number`, but for times."""
-        return {name: make(number) for name, make in self._made}
+        return {name: make(number) for name, make in self._makers}
 
     @property
     def has_times(self) -> bool:
@@ -214,11 +214,9 @@ class ValueMaker:
             case GeneratorKind.CHOICE:
                 return lambda number: each.words[draw(stream, number) * len(each.words) >> 64]
         salt = self._salt + each.name.encode()
-        return lambda number: _uuid(salt, number)
-
-
-def _uuid(salt: bytes, number: int) -> str:
-    return str(UUID(bytes=blake2b(salt + b"%d" % number, digest_size=16).digest(), version=4))
+        return lambda number: str(
+            UUID(bytes=blake2b(salt + b"%d" % number, digest_size=16).digest(), version=4)
+        )
 
 
 def _iso(epoch_ns: int) -> str:
@@ -297,10 +295,9 @@ def names_used(step: Step) -> set[str]:
 
 
 def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
-    generated = (each.name for each in variables.generators)
     return {
         *variables.table[0],
-        *generated,
+        *(each.name for each in variables.generators),
         *(each.name for step in steps for each in step.extract),
     }
 
@@ -309,11 +306,11 @@ def needed_values(variables: Variables, steps: Sequence[Step]) -> dict[str, int]
     """Of each value that a reply must give, because a step uses it and nothing else has it: the
     first step that gives it."""
     available = {*variables.table[0], *(each.name for each in variables.generators)}
-    used = {name for step in steps for name in names_used(step)} - available
+    step_names = {name for step in steps for name in names_used(step)} - available
     givers: dict[str, int] = {}
     for index, step in enumerate(steps):
         for each in step.extract:
-            if each.name in used and not each.may_miss:
+            if each.name in step_names and not each.may_miss:
                 givers.setdefault(each.name, index)
     return givers
 
@@ -327,8 +324,8 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
     """
     return replace(
         step,
-        path=_filled(step.path, values, lambda text: quote(text, safe=_PATH_SAFE)),
-        headers=tuple((name, _filled(value, values, _for_header)) for name, value in step.headers),
+        path=_fill(step.path, values, lambda text: quote(text, safe=_PATH_SAFE)),
+        headers=tuple((name, _fill(value, values, _for_header)) for name, value in step.headers),
         body=filled_text(step.body, values),
         form=tuple((name, filled_text(value, values)) for name, value in step.form),
         multipart=tuple(
@@ -344,13 +341,13 @@ def _for_header(text: str) -> str:
 
 def filled_text(text: str, values: Mapping[str, str]) -> str:
     """With values as they are."""
-    return _filled(text, values, str)
+    return _fill(text, values, str)
 
 
-def _filled(text: str, values: Mapping[str, str], written: Any) -> str:
+def _fill(text: str, values: Mapping[str, str], write: Any) -> str:
     if "${" not in text:
         return text
-    return _USE.sub(lambda use: written(values.get(use[1], "")), text)
+    return _USE.sub(lambda use: write(values.get(use[1], "")), text)
 
 
 def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
@@ -362,9 +359,9 @@ def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
         return NO_VARIABLES
     if twice := {each.name for each in generators} & set(variables.table[0]):
         reader.fail("generators", f"{min(twice)} is a column of the table already.")
-    declared = declared_names(variables, steps)
-    unknown = sorted({name for step in steps for name in names_used(step)} - declared)
-    if declared and unknown:
+    names = declared_names(variables, steps)
+    unknown = sorted({name for step in steps for name in names_used(step)} - names)
+    if names and unknown:
         reader.fail(
             "csv", f"${{{unknown[0]}}} is used, but no column, no line and no extraction gives it."
         )

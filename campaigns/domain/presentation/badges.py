@@ -127,7 +127,7 @@ class Answers:
 
 def run_badge(state: str, outcome: str, answers: Answers) -> Badge:
     """The state until a run is done; then how it ended, and what was not as it should be."""
-    return _ended(outcome, answers) if state == "done" else badge_of(state)
+    return _end_badge(outcome, answers) if state == "done" else badge_of(state)
 
 
 def campaign_badge(
@@ -136,7 +136,7 @@ def campaign_badge(
     """The state until a campaign is done; then as a run's, of the worst of its tests. `end`: how
     its turns ended, and that in words."""
     outcome = "stopped" if is_stopped else "complete"
-    return _ended(outcome, answers, end) if state == "done" else badge_of(state)
+    return _end_badge(outcome, answers, end) if state == "done" else badge_of(state)
 
 
 def on_hold_badge() -> Badge:
@@ -144,7 +144,7 @@ def on_hold_badge() -> Badge:
     return badge_of("on_hold", "paused")
 
 
-def _ended(outcome: str, answers: Answers, end: tuple[str, str] | None = None) -> Badge:
+def _end_badge(outcome: str, answers: Answers, end: tuple[str, str] | None = None) -> Badge:
     words, is_whole = _words(answers), outcome == "complete"
     glyph, word = end if end and is_whole else (outcome, outcome)
     answer = next(iter(words), "") if is_whole else ""

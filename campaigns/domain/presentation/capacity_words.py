@@ -21,7 +21,7 @@ from campaigns.domain.analysis.capacity import (
     TrialResult,
 )
 from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE, Who
-from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observed
+from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observation
 from campaigns.domain.analysis.limit import FULL_CPU, FULL_LINK, OTHERS, Busy, Limit, blame
 from campaigns.domain.analysis.messages import MESSAGES, Sentence, joined, say, sentence, so_far
 from campaigns.domain.analysis.thresholds import Verdict
@@ -181,10 +181,10 @@ class Limiter:
     rows: tuple[LimitRow, ...]
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Limiter":
+    def from_json(cls, data: Mapping[str, Any]) -> "Limiter":
         names = [each.name for each in fields(LimitRow)]
-        rows = (LimitRow(**{name: row[name] for name in names}) for row in stored["rows"])
-        return cls(stored["word"], stored["why"], tuple(rows))
+        rows = (LimitRow(**{name: row[name] for name in names}) for row in data["rows"])
+        return cls(data["word"], data["why"], tuple(rows))
 
     @property
     def table(self) -> Table:
@@ -206,7 +206,7 @@ class Limiter:
         rows = (*machine, *usual)
         if self.word != _TARGET_SIDE:
             return replace(self, rows=rows)
-        word, why = _named(near)
+        word, why = _target_words(near)
         return Limiter(word, f"{why}{_room_words(rows)}", rows)
 
     def without_machine(self, host: str) -> "Limiter":
@@ -236,20 +236,20 @@ def signs_of(verdicts: Iterable[Verdict], judgement: Judgement | None) -> list[s
 
 def limiter_of(
     ending: Ending | None,
-    failed: Sequence[Sequence[str]],
+    failed_trials: Sequence[Sequence[str]],
     doubts: Sequence[str],
     busy: Sequence[Mapping[str, float]],
     limits: LimitsByCode = LIMITS,
     spoilt: Sequence[Judgement] = (),
 ) -> Limiter:
-    """`failed`: the signs of each failed trial. `doubts`: why each of the last trials that do not
-    count does not, and `spoilt` their judgements. `busy`: what injectors used in each trial near
-    the answer, by the criteria's codes. `limits`: by which trials are judged."""
+    """`failed_trials`: the signs of each. `doubts`: why each of the last trials that do not count
+    does not, and `spoilt` their judgements. `busy`: what injectors used in each trial near the
+    answer, by the criteria's codes. `limits`: by which trials are judged."""
     injectors = _of_injectors(busy, limits)
-    message = MESSAGES[_limited_by(ending, bool(failed))]
+    message = MESSAGES[_limited_by(ending, bool(failed_trials))]
     word, why = message.title, f"{message.sentence} {message.remedy}".strip()
     if word == _TARGET_SIDE:
-        why = f"{_named(Busy())[1]}{_room_words(injectors)}"
+        why = f"{_target_words(Busy())[1]}{_room_words(injectors)}"
     machine = (
         [
             LimitRow("Injector's machine", reason, counted(n, "trials"), was_it="yes")
@@ -258,7 +258,7 @@ def limiter_of(
         if ending == Ending.INJECTOR
         else []
     )
-    rows = (*_of_target(failed, word == _TARGET_SIDE), *machine, *injectors)
+    rows = (*_of_target(failed_trials, word == _TARGET_SIDE), *machine, *injectors)
     if ending == Ending.INJECTOR and spoilt:
         cause = blame(spoilt[-1])
         word = CRITERIA[cause.code].who.removeprefix("the ") if cause.code in OTHERS else word
@@ -267,16 +267,17 @@ def limiter_of(
     return Limiter(word, why, rows)
 
 
-def _of_target(failed: Sequence[Sequence[str]], is_target: bool) -> list[LimitRow]:
-    n_by_sign = Counter(sign for signs in failed for sign in set(signs))
+def _of_target(failed_trials: Sequence[Sequence[str]], is_target: bool) -> list[LimitRow]:
+    n_by_sign = Counter(sign for signs in failed_trials for sign in set(signs))
     was_it = "yes" if is_target else ""
-    trials = counted(len(failed), "failed trials")
+    trials = counted(len(failed_trials), "failed trials")
     rows = [
         LimitRow("Target", sign, f"{n} of {trials}", was_it=was_it)
         for sign, n in n_by_sign.most_common()
     ]
     unknown = LimitRow("Target", "its own CPU", _UNKNOWN, was_it="start its agent")
-    return [*rows, unknown] if failed and _MACHINE_SIGNS["target_cpu"] not in n_by_sign else rows
+    is_unknown = failed_trials and _MACHINE_SIGNS["target_cpu"] not in n_by_sign
+    return [*rows, unknown] if is_unknown else rows
 
 
 def _of_machine(near: Busy, *, may_be: bool) -> Iterator[LimitRow]:
@@ -301,7 +302,7 @@ def _without_unknown(rows: Sequence[LimitRow]) -> tuple[LimitRow, ...]:
     return tuple(row for row in rows if row.measured != _UNKNOWN)
 
 
-def _named(near: Busy) -> tuple[str, str]:
+def _target_words(near: Busy) -> tuple[str, str]:
     """The word for the target's side, and the sentence about it."""
     for code, share in zip(_FULL, (near.target_cpu, near.target_link), strict=True):
         if share is not None and share >= BUSY_FROM:
@@ -313,8 +314,8 @@ def _named(near: Busy) -> tuple[str, str]:
 
 def _share_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
     usual = decimals_for([100 * share], most=2)
-    measured = percent(share, decimals=decimals_beside(100 * share, 100 * limit, usual))
-    return LimitRow(who, figure, measured, typed_percent(limit), was_it)
+    text = percent(share, decimals=decimals_beside(100 * share, 100 * limit, usual))
+    return LimitRow(who, figure, text, typed_percent(limit), was_it)
 
 
 def _room_words(rows: Iterable[LimitRow]) -> str:
@@ -347,8 +348,8 @@ _INJECTORS = {
 
 def limit_table(
     limit: Limit,
-    judged: Judgement,
-    vitals: Mapping[str, Observed],
+    judgement: Judgement,
+    vitals: Mapping[str, Observation],
     machines: Sequence[MachineUse],
     rates: tuple[float | None, float | None],
     limits: LimitsByCode = LIMITS,
@@ -359,10 +360,10 @@ def limit_table(
     rows = []
     for code, label in _INJECTORS.items():
         if code in vitals:
-            mild, is_it = limits[code].mild, judged.measurement.has(code)
+            mild, is_it = limits[code].mild, judgement.measurement.has(code)
             least = None if mild is None else 100 * mild
             rows.append(_row(label, 100 * vitals[code].value, least, is_it=is_it))
-    rows += _of_machines(judged, machines)
+    rows += _of_machines(judgement, machines)
     if rates[0] is not None:
         rows.append(_row(f"load: ok {nouns}/s", *rates))
     columns = (
@@ -374,11 +375,11 @@ def limit_table(
     return Table("limit", title, columns, tuple(rows), "figure", limit.why)
 
 
-def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:
+def _of_machines(judgement: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:
     for use in machines:
         whose = f"{use.source}: " if len(machines) > 1 else "target: "
         highest = {name: pair[1] for name, pair in use.figures.items()}
-        is_it = judged.target.has("target_cpu")
+        is_it = judgement.target.has("target_cpu")
         if "watched" in highest:
             # Full with what interrupts and the system need beside them.
             yield _row(f"{whose}CPU of chosen processes, %", 100 * highest["watched"], is_it=is_it)
@@ -390,21 +391,21 @@ def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[
         if highest.get("memory_bytes") and "memory_used_bytes" in highest:
             share = highest["memory_used_bytes"] / highest["memory_bytes"]
             yield _row(f"{whose}memory, %", 100 * share)
-        yield from _of_network(judged, whose, highest)
+        yield from _of_network(judgement, whose, highest)
         if "listen_overflows" in highest:
-            is_it = judged.target.has("listen_overflows")
+            is_it = judgement.target.has("listen_overflows")
             yield _row(f"{whose}listen queue overflows/s", highest["listen_overflows"], is_it=is_it)
         if "retransmitted" in highest:
             yield _row(f"{whose}segments sent again/s", highest["retransmitted"])
 
 
-def _of_network(judged: Judgement, whose: str, highest: Mapping[str, float]) -> Iterator[Row]:
+def _of_network(judgement: Judgement, whose: str, highest: Mapping[str, float]) -> Iterator[Row]:
     """As a share of the link's speed where that is known."""
     rates = [highest[name] for name in ("received_bytes", "sent_bytes") if name in highest]
     if not rates:
         return
     if speed := highest.get("link_bytes_per_s"):
-        is_it = judged.target.has("target_link")
+        is_it = judgement.target.has("target_link")
         share = 100 * max(rates) / speed
         yield _row(f"{whose}network link, %", share, 100 * FULL_LINK, is_it=is_it)
     else:
@@ -415,8 +416,8 @@ def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | 
     mark = {None: "", True: "yes", False: "no"}[is_it]
     verdict = text_cell(mark, tone="bad" if is_it else "") if mark else empty(_NO_LIMIT)
     if limit is None:
-        measured = figure_cell(Figure(value), decimals_alone(value))
-        return Row(label, (measured, empty(_NO_LIMIT), verdict))
+        cell = figure_cell(Figure(value), decimals_alone(value))
+        return Row(label, (cell, empty(_NO_LIMIT), verdict))
     decimals = decimals_beside(value, limit, decimals_alone(value))
-    limited = figure_cell(Figure(limit), decimals_alone(limit))
-    return Row(label, (figure_cell(Figure(value), decimals), limited, verdict))
+    limit_cell = figure_cell(Figure(limit), decimals_alone(limit))
+    return Row(label, (figure_cell(Figure(value), decimals), limit_cell, verdict))

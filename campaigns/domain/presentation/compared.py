@@ -11,7 +11,7 @@ from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
 from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import CLEAR, RatioInterval, Word
-from campaigns.domain.metrics.profiles import Profile, ShareChange, faults_of, share_changes
+from campaigns.domain.metrics.profiles import Profile, faults_of, share_changes
 from campaigns.domain.percentiles import name
 from campaigns.domain.presentation.intervals import FACTOR_FROM, change_ends
 from campaigns.domain.presentation.metrics import METRICS
@@ -65,14 +65,14 @@ def capacity_words(interval: CapacityInterval | None) -> str:
     return f"{rate(interval.rate_per_s)} ({rate(interval.low)} to {rate(interval.high)})"
 
 
-def capacity_sentence(compared: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
+def capacity_sentence(capacity: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
     """Both columns by name."""
-    if compared.ratio is None or not compared.word:
-        return sentence("no_capacities", why=compared.why)
-    ours, theirs = rate(compared.candidate.rate_per_s), rate(compared.baseline.rate_per_s)
+    if capacity.ratio is None or not capacity.word:
+        return sentence("no_capacities", why=capacity.why)
+    ours, theirs = rate(capacity.candidate.rate_per_s), rate(capacity.baseline.rate_per_s)
     rates = f"{ours} against {theirs} requests/s"
-    much = percent(abs(compared.ratio.ratio - 1), decimals=1)
-    if compared.word in _CLEAR:
+    much = percent(abs(capacity.ratio.ratio - 1), decimals=1)
+    if capacity.word in _CLEAR:
         code, first = "capacities_differ", f"{candidate[:1].upper()}{candidate[1:]}"
     else:
         code, first = "capacities_alike", candidate
@@ -80,10 +80,10 @@ def capacity_sentence(compared: ComparedCapacity, baseline: str, candidate: str)
         code,
         first=first,
         second=baseline,
-        more=f"{much} {_CLEAR.get(compared.word, '')}",
-        word=f"{compared.word[:1].upper()}{compared.word[1:]}",
+        more=f"{much} {_CLEAR.get(capacity.word, '')}",
+        word=f"{capacity.word[:1].upper()}{capacity.word[1:]}",
         rates=rates,
-        interval=compared.interval_words,
+        interval=capacity.interval_words,
     )
 
 
@@ -376,8 +376,8 @@ def compared_profiles_table(
     lacking = [name for name, is_told in zip(names, sides, strict=True) if not is_told]
     changes = [] if lacking else share_changes(before, after)
     certain = [each for each in changes if each.is_certain]
-    grown = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
-    changes_shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
+    more = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
+    changes_shown = more + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
     figures = [
         [Figure(100 * x) for x in (each.before, each.after, each.growth, each.low, each.high)]
         for each in changes_shown
@@ -398,18 +398,17 @@ def compared_profiles_table(
     if lacking:
         faults = faults_of([*before, *after])
         note = " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])
+    # What is known of the functions that have no row.
+    elif others := [
+        max(abs(each.low), abs(each.high)) for each in changes if each not in changes_shown
+    ]:
+        most = f"{100 * max(others):.1f} points"
+        note = (
+            f"Every other function's share changed by at most {most}."
+            if rows
+            else f"No share changed by more than chance explains, and none by more than {most}."
+        )
     else:
-        note = _change_note(changes, changes_shown)
+        note = ""
     title = "Functions whose share of the CPU time changed"
     return Table(f"profile-{column}", title, columns, rows, "function", note)
-
-
-def _change_note(changes: Sequence[ShareChange], rows: Sequence[ShareChange]) -> str:
-    """What is known of the functions that have no row."""
-    others = [max(abs(each.low), abs(each.high)) for each in changes if each not in rows]
-    if not others:
-        return ""
-    most = f"{100 * max(others):.1f} points"
-    if rows:
-        return f"Every other function's share changed by at most {most}."
-    return f"No share changed by more than chance explains, and none by more than {most}."

@@ -3,7 +3,7 @@ of its baselines.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from campaigns.domain.analysis.messages import Sentence, say
@@ -27,7 +27,6 @@ from campaigns.domain.presentation.intervals import (
 )
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
-    Cell,
     Figure,
     Format,
     Row,
@@ -73,15 +72,15 @@ def comparison_sentence(tests: Sequence[ComparedTest], baseline: str, candidate:
     if len(tests) == 1:
         return _of_one(tests[0], baseline, candidate)
     name, n_tests = _capital(candidate), counted(len(tests), "tests")
-    ordered = worst_first(tests)
-    is_faster = ordered[0].word != Word.SLOWER and ordered[-1].word == Word.FASTER
-    first = ordered.pop(-1 if is_faster else 0)
+    rest = worst_first(tests)
+    is_faster = rest[0].word != Word.SLOWER and rest[-1].word == Word.FASTER
+    first = rest.pop(-1 if is_faster else 0)
     if not any(each.word for each in tests):
         words = f" against {baseline} in {n_tests}. {first.why}"
         return [(f"{name} gets ", False), ("no verdict", True), (words, False)]
     if first.is_changed:
         change = _change(first, baseline, name, f" on {first.label}")
-        return [*change, (_environment([first]), False), *_rest(ordered)]
+        return [*change, (_environment([first]), False), *_rest(rest)]
     if all(each.word == Word.SAME for each in tests):
         low = min(each.interval.low for each in tests)
         high = max(each.interval.high for each in tests)
@@ -149,11 +148,11 @@ def reference_sentence(
     state = reference_of(references)
     if state is None or not any(each.can_be_confirmed for each in tests):
         return []
-    measured = [each for each in references if each.interval]
     figures = "; ".join(
         f"{percent(each.increase, decimals=_PERCENT_DECIMALS, signed=True)}, "
         f"{interval_words(each.interval, _PERCENT_DECIMALS)}"
-        for each in measured
+        for each in references
+        if each.interval
     )
     return [(f" {REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
 
@@ -206,7 +205,16 @@ def comparison_table(
     texts = [each.said for each in tests] + [str(reference_of([each])) for each in references]
     of_times, of_differences = time_and_difference_decimals(rows)
     formats = (Format(of_times), Format(of_times), Format(of_differences, signed=True), *_FORMATS)
-    cells = rows_of_cells([_figures(each) for each in rows], formats)
+    # The smallest changes that could be seen as sentences have them.
+    cells = [
+        (
+            *before,
+            replace(least, text=least_change(least.value / 100) if least.value else least.text),
+            ours,
+            theirs,
+        )
+        for *before, least, ours, theirs in rows_of_cells(list(map(_figures, rows)), formats)
+    ]
     return Table(
         "comparison",
         f"{', '.join(names.values())} against {baseline}",
@@ -223,7 +231,7 @@ def comparison_table(
                     "candidate_test": each.candidate_test_id,
                 },
             )
-            for each, of_test, text in zip(rows, _with_least(cells), texts, strict=True)
+            for each, of_test, text in zip(rows, cells, texts, strict=True)
         ),
         label_title="test",
         note=_NOTE,
@@ -243,13 +251,6 @@ def time_and_difference_decimals(tests: Sequence[ComparedTest]) -> tuple[int, in
     of_times = column_decimals(times_ms)
     finer = min(of_times + 1, decimals_for(changes_ms)) if changes_ms else 0
     return of_times, max(of_times, finer)
-
-
-def _with_least(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
-    """With the smallest changes that could be seen as they are told."""
-    for *before, least, ours, theirs in rows:
-        text = least_change(least.value / 100) if least.value else least.text
-        yield (*before, replace(least, text=text), ours, theirs)
 
 
 def _figures(test: ComparedTest) -> list[Figure]:
@@ -291,8 +292,8 @@ def against_words(against: Against) -> str:
     if against.is_clear:
         value, _, interval = size.partition(" [")
         words = f"{value} {against.word} [{interval}"
-        read = as_read(words, _reference_of(against))
-        return f"{read}, {words}" if read == ENVIRONMENT else read
+        reading = as_read(words, _reference_of(against))
+        return f"{reading}, {words}" if reading == ENVIRONMENT else reading
     if not against.word:
         return "no verdict"
     return f"{against.word}, {size}" if size else against.word

@@ -19,11 +19,15 @@ def cost_facts(estimate: Estimate) -> list[tuple[str, str]]:
         tests.append(f"{estimate.repeats} times each")
     if estimate.has_reference:
         tests.append("with a control run")
-    in_a_run = [(f"{nouns.capitalize()} in a run", _in_a_run(estimate))] if n_tests > 1 else []
+    fewest, most = estimate.fewest_in_a_run, estimate.most_in_a_run
+    if most is None:
+        in_a_run = DEPENDS if estimate.n_runs else DASH
+    else:
+        in_a_run = count(most) if fewest == most else f"{count(fewest)} to {count(most)}"
     return [
         ("Tests", ", ".join(tests)),
         (nouns.capitalize(), requests_words(estimate)),
-        *in_a_run,
+        *([(f"{nouns.capitalize()} in a run", in_a_run)] if n_tests > 1 else []),
         ("Highest percentile", _percentile(estimate.highest_pooled, nouns)),
     ]
 
@@ -76,14 +80,6 @@ def sessions_words(sessions: Mapping[str, int]) -> str:
 
 def _end(n_runs: int) -> str:
     return "ends" if n_runs == 1 else "end"
-
-
-def _in_a_run(estimate: Estimate) -> str:
-    if estimate.most_in_a_run is None:
-        return DEPENDS if estimate.n_runs else DASH
-    if estimate.fewest_in_a_run == estimate.most_in_a_run:
-        return count(estimate.most_in_a_run)
-    return f"{count(estimate.fewest_in_a_run)} to {count(estimate.most_in_a_run)}"
 
 
 def _percentile(highest: HighestPercentile | None, nouns: str) -> str:

@@ -46,28 +46,29 @@ def exchange_table(total: Total, duration_s: float) -> Table:
     return exchanges_table("exchange", [("", total, duration_s)])
 
 
-def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> Table:
+def exchanges_table(key: str, runs: Sequence[tuple[str, Total, float]]) -> Table:
     """A row for each timing of each (label, total, seconds); those without handshakes have none."""
     parts = [
         (label, part, total, duration_s)
-        for label, total, duration_s in measured
+        for label, total, duration_s in runs
         for part in EXCHANGE_TIMINGS
         if total.timing("handshake").n and total.timing(part).n
     ]
-    timed = [(total, part, duration_s) for _, part, total, duration_s in parts]
-    columns = timed_columns(timed, EXCHANGE_PERCENTILES)
+    columns = timed_columns(
+        [(total, part, duration_s) for _, part, total, duration_s in parts], EXCHANGE_PERCENTILES
+    )
     rows = (
         Row(f"{label}: {METRICS[part].title}" if label else METRICS[part].title, cells, part)
         for (label, part, *_), cells in zip(parts, zip(*columns, strict=True), strict=True)
     )
-    n_sent, received = (
-        sum(total.count(name) for _, total, _ in measured)
+    n_sent, n_received = (
+        sum(total.count(name) for _, total, _ in runs)
         for name in ("messages_sent", "messages_received")
     )
-    others = sum(total.count("messages_other") for _, total, _ in measured)
+    others = sum(total.count("messages_other") for _, total, _ in runs)
     no_replies = f", {others:,} of them no replies" if others else ""
-    note = f"{counted(n_sent, 'messages')} sent, {received:,} received{no_replies}."
-    if not n_sent and not received:
+    note = f"{counted(n_sent, 'messages')} sent, {n_received:,} received{no_replies}."
+    if not n_sent and not n_received:
         note = "No messages: connections were opened and closed."
     return Table(
         key,
@@ -80,28 +81,33 @@ def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> T
 
 
 def timed_columns(
-    timed: Sequence[tuple[Total, str, float]], percentiles: Sequence[int]
+    rows: Sequence[tuple[Total, str, float]], percentiles: Sequence[int]
 ) -> list[list[Cell]]:
     """Of each (total, timing, seconds): how many a second, the mean, these percentiles and the
     maximum in ms, and how many there are."""
-    timings = [total.timing(part) for total, part, _ in timed]
-    figures = [
-        [Figure(_timed_per_s(*each)) for each in timed],
+    timings = [total.timing(part) for total, part, _ in rows]
+    # How many ended in the measured time, per second of it.
+    rates_per_s = [
+        (total.timing(part).n - total.count(late(_COUNTERS.get(part, "ok")))) / duration_s
+        if duration_s
+        else None
+        for total, part, duration_s in rows
+    ]
+    figures = [[Figure(each) for each in rates_per_s], *time_figures(timings, percentiles)]
+    return [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
+
+
+def time_figures(timings: Sequence[Timing], percentiles: Sequence[int]) -> list[list[Figure]]:
+    """All means, then all of each percentile, then all maxima, in ms."""
+    return [
         [Figure(timing.mean_us / 1000) for timing in timings],
         *([percentile_figure(timing, q) for timing in timings] for q in percentiles),
         [Figure(timing.max_us / 1000) for timing in timings],
     ]
-    return [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
-
-
-def _timed_per_s(total: Total, part: str, duration_s: float) -> float | None:
-    """How many ended in the measured time, per second of it."""
-    n = total.timing(part).n - total.count(late(_COUNTED.get(part, "ok")))
-    return n / duration_s if duration_s else None
 
 
 # What counts the ends of a timing, where it is not of ok requests.
-_COUNTED = {
+_COUNTERS = {
     "message": "messages_received", "session": "sessions_ok", "session_failed": "sessions_failed",
 }  # fmt: skip
 
@@ -134,8 +140,10 @@ def close_words(code: int) -> str:
 def closes_table(total: Total) -> Table:
     """A row for each close code; no rows where no WebSocket was opened."""
     codes = close_codes(total)
-    opened = sum(codes.values())
-    shares = column_cells([Figure(100 * number / opened) for number in codes.values()], decimals=2)
+    n_opened = sum(codes.values())
+    shares = column_cells(
+        [Figure(100 * number / n_opened) for number in codes.values()], decimals=2
+    )
     columns = tuple(METRICS[key].column() for key in ("words", "count", "share_of_opened"))
     rows = tuple(
         Row(str(code), (text_cell(close_words(code)), count_cell(number), share), "code")
@@ -198,9 +206,9 @@ def _messages_per_s(each: Exchanged) -> Figure:
 _NO_EXCHANGE = "Not a WebSocket run."
 
 
-def exchange_columns(measured: Sequence[tuple[Total, float] | None]) -> list[list[Cell]]:
+def exchange_columns(runs: Sequence[tuple[Total, float] | None]) -> list[list[Cell]]:
     """Handshake p50, p99 and messages/s of each (total, seconds), for lists of runs of any kind."""
-    by_name = [exchange_figures(*each) if each else {} for each in measured]
+    by_name = [exchange_figures(*each) if each else {} for each in runs]
     columns = []
     for key in ("handshake p50, ms", "handshake p99, ms", "messages/s"):
         none = Figure(None, f"No {key}: connections were opened and closed.")

@@ -70,9 +70,17 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
     name, value = METRICS[metric], f"{newest_ms(history, metric)}{THIN}ms"
     if history.n_counted < MIN_CAMPAIGNS:
         return sentence("history_few", value=f"{name} {value}", n=history.n_counted)
-    expected = history.course.expected
-    level = f": {name} {ms(expected.level)}" if expected else f"; {name} {value} in the newest"
-    return joined([_level(history, level), _outlook(history, value)])
+    span = history.course.expected
+    level = f": {name} {ms(span.level)}" if span else f"; {name} {value} in the newest"
+    change = history.last_change
+    if change is None:
+        first = next(point for point in history.points if point.is_counted)
+        campaigns = counted(history.n_counted, "campaigns")
+        since = day(first.at)
+        words = sentence("history_unchanged", n_campaigns=campaigns, since=since, level=level)
+    else:
+        words = [*change_sentence(history, change), (".", False)]
+    return joined([words, _outlook(history, value)])
 
 
 def newest_ms(history: TestHistory, metric: str) -> str:
@@ -92,21 +100,10 @@ def why_not_counted(point) -> str:
     return say("uncounted_busy" if point.trust == "busy" else "uncounted_few")
 
 
-def _level(history: TestHistory, level: str) -> Sentence:
-    change = history.last_change
-    if change is None:
-        first = next(point for point in history.points if point.is_counted)
-        campaigns = counted(history.n_counted, "campaigns")
-        return sentence(
-            "history_unchanged", n_campaigns=campaigns, since=day(first.at), level=level
-        )
-    return [*change_sentence(history, change), (".", False)]
-
-
 def change_sentence(history: TestHistory, change: Change) -> Sentence:
     """Slower by 12 % [9, 15] since 14 Nov 2026: 29.1 instead of 26.0 ms. Without the full stop."""
     word, causes = direction_of(change), history.causes(change)
-    moved = history.moved_beside(change)
+    beside = history.moved_beside(change)
     return sentence(
         "history_moved" if causes else "history_changed",
         direction=word if causes else word.capitalize(),
@@ -114,7 +111,7 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
         since=day(history.points[change.index].at),
         cause=cause_words(causes) if causes else "",
         levels=f"{figure(change.after / 1000)} instead of {ms(change.before)}",
-        environment=environment_words(moved.ratio if moved else None),
+        environment=environment_words(beside.ratio if beside else None),
     )
 
 
@@ -169,17 +166,17 @@ def evidence(change: Change) -> str:
 
 
 def _outlook(history: TestHistory, newest: str) -> Sentence:
-    expected = history.course.expected
-    if expected is None:
+    outlook = history.course.expected
+    if outlook is None:
         return []
-    span = f"{expected_words(expected)}{THIN}ms"
+    span = f"{expected_words(outlook)}{THIN}ms"
     if history.is_outlier:
         return sentence("history_outlier", value=newest, span=span)
     # With the range's decimals, as readers see both.
-    decimals = decimals_for([expected.level / 1000])
+    decimals = decimals_for([outlook.level / 1000])
     low, value, high = (
         rounded(each / 1000, decimals)
-        for each in (expected.low, history.newest.value_us, expected.high)
+        for each in (outlook.low, history.newest.value_us, outlook.high)
     )
     is_inside = low <= value <= high
     return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)
@@ -210,7 +207,7 @@ def overview_sentence(
         return sentence("overview_reference" if has_references else "overview_empty")
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
-    changed = [
+    changes = [
         f"{counted(n, 'outliers') if standing is HistoryStatus.OUTLIER else f'{n} {standing}'}"
         f"{more.get(standing, '')}"
         for standing in (
@@ -221,10 +218,10 @@ def overview_sentence(
         )
         if (n := counts.get(standing))
     ]
-    if changed:
+    if changes:
         others = ", ".join(_counted_among(counts, HistoryStatus.UNCHANGED, *_UNJUDGED))
         others = f"; {others}" if others else ""
-        return sentence("overview_changed", changed=", ".join(changed), tests=tests, others=others)
+        return sentence("overview_changed", changed=", ".join(changes), tests=tests, others=others)
     if n := counts.get(HistoryStatus.UNCHANGED, 0):
         alike = f"any of {counted(n, 'tests')}" if n > 1 else "1 test"
         others = "".join(f"; {each}" for each in _counted_among(counts, *_UNJUDGED))

@@ -69,7 +69,12 @@ class HostUse:
     def words(self) -> str:
         """Its largest use in a sentence."""
         if self.largest_share == self.others_share:
-            return self._others_words()
+            if self.programs and self.programs[0].share >= _MOST * self.others_share:
+                name, share = self.programs[0]
+                return f"{name} uses {_whole(share)} of {self.whose} CPU."
+            programs = f": {', '.join(map(str, self.programs))}" if self.programs else ""
+            others = f"Other programs use {_whole(self.others_share)} of {self.whose} CPU"
+            return f"{others}{programs}."
         if self.largest_share == self.steal_share:
             share = _whole(self.steal_share)
             return f"The hypervisor gives {share} of {self.whose} CPU to other machines."
@@ -82,22 +87,13 @@ class HostUse:
         name = self.whose.removesuffix("'s")
         return f"{name[:1].upper()}{name[1:]} is quiet: {others}"
 
-    def _others_words(self) -> str:
-        if self.programs and self.programs[0].share >= _MOST * self.others_share:
-            name, share = self.programs[0]
-            return f"{name} uses {_whole(share)} of {self.whose} CPU."
-        named = ", ".join(map(str, self.programs))
-        others = f"Other programs use {_whole(self.others_share)} of {self.whose} CPU"
-        return f"{others}: {named}." if named else f"{others}."
-
     def facts(self) -> list[str]:
         """What the page of hosts tells, in few words each."""
         load = [] if self.load_1min is None else [f"load average {figure(self.load_1min)}"]
         steal = [f"steal {_whole(self.steal_share)}"] if self.steal_share else []
         quota = [f"at its CPU quota {_whole(self.throttled_share)} of the time"]
-        named = ", ".join(map(str, self.programs))
-        others = f"other programs {_whole(self.others_share)} of the CPU"
-        others += f" ({named})" if named else ""
+        programs = f" ({', '.join(map(str, self.programs))})" if self.programs else ""
+        others = f"other programs {_whole(self.others_share)} of the CPU{programs}"
         return [*load, *steal, *(quota if self.throttled_share else []), others]
 
 

@@ -169,8 +169,8 @@ def size_words(ratio: float, low: float, high: float, *, signed: bool = True) ->
     """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
     direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
     change = 100 * (ratio - 1)
-    wanted = max(decimals_for([abs(change)], 2), change_decimals(low, high))
-    places = _decimals_apart(low, high, min(1, wanted))
+    most = max(decimals_for([abs(change)], 2), change_decimals(low, high))
+    places = _decimals_apart(low, high, min(1, most))
     ends = change_ends(ratio, low, high, places)
     if signed:
         return f"{number(change, places, signed=True)}{THIN}% [{', '.join(ends)}]"

@@ -305,10 +305,10 @@ def own_cpu_cells(rungs: Sequence[LadderRung]) -> list[Cell]:
 
 
 def _parts_table(ladder: Ladder) -> Table:
-    used = [p for p in SPLIT_PARTS if any(rung.parts.get(p) is not None for rung in ladder.rungs)]
+    parts = [p for p in SPLIT_PARTS if any(rung.parts.get(p) is not None for rung in ladder.rungs)]
     columns = (
         Column("section", "section", is_text=True),
-        *(Column(part, part, "ms") for part in used),
+        *(Column(part, part, "ms") for part in parts),
         Column("mean", "total", "ms"),
         Column("own_cpu", "injector's CPU", "µs per request"),
     )
@@ -317,9 +317,9 @@ def _parts_table(ladder: Ladder) -> Table:
         rows, decimals = parts_of(rungs)
         for rung, row, own in zip(rungs, rows, own_cpu_cells(rungs), strict=True):
             # Nothing of a rung that was not measured.
-            times = [empty(rung.why or NO_RUN)] * (len(used) + 1)
+            times = [empty(rung.why or NO_RUN)] * (len(parts) + 1)
             if rung.mean:
-                values = [*(row["parts"][part] for part in used), row["total_ms"]]
+                values = [*(row["parts"][part] for part in parts), row["total_ms"]]
                 figures = [Figure(value, "It has no such part.") for value in values]
                 times = column_cells(figures, decimals=decimals)
             cells.append([*times, own])

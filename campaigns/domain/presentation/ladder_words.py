@@ -29,14 +29,14 @@ def rung_title(spoken: Spoken, before: Spoken | None) -> str:
         )
         traits = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
         return ", ".join(filter(None, [https, *traits, _RESUMED if spoken.is_resumed else ""]))
-    changed = [
+    traits_of_both = [
         (spoken.tls, before.tls, f"TLS {spoken.tls}"),
         (spoken.is_hybrid, before.is_hybrid, _HYBRID if spoken.is_hybrid else _CLASSICAL),
         (spoken.profile, before.profile, spoken.profile or "standard TLS"),
         (spoken.is_resumed, before.is_resumed, _RESUMED if spoken.is_resumed else _FULL),
         (spoken.http, before.http, _HTTP[spoken.http]),
     ]
-    titles = [title for now, then, title in changed if now != then]
+    titles = [title for now, then, title in traits_of_both if now != then]
     title = and_joined(titles or [_HTTP[spoken.http]])
     return title[:1].upper() + title[1:] if title.startswith(_THINGS) else title
 
@@ -48,12 +48,18 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
     for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
         rungs = ladder.of(section)
         if section == Section.KEPT and ladder.of(Section.NEW):
-            compared = [each for each in rungs if each.plain and each.plain.ratio is not None]
-            sentences += [
-                _cost(_PLACES[section], "all of it", last.plain) for last in compared[-1:]
-            ]
+            rungs = [each for each in rungs if each.plain and each.plain.ratio is not None]
+            sentences += [_cost(_PLACES[section], "all of it", last.plain) for last in rungs[-1:]]
         elif section in _PLACES:
-            first = _first_over_tls(rungs)
+            # The cost is told of TLS 1.3 in its plainest form, else of the first rung; of none that
+            # the server did not take.
+            over_tls = [
+                each
+                for each in rungs
+                if each.plain and each.plain.ratio is not None and not each.not_taken
+            ]
+            first = next((each for each in over_tls if each.title == "TLS 1.3"), None)
+            first = first or next(iter(over_tls), None)
             if first:
                 sentences.append(_cost(_PLACES[section], first.title, first.plain))
             sentences += _changes([rung for rung in rungs if rung is not first], rungs)
@@ -63,15 +69,6 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
     if steps and not any(step.has_interval for step in steps):
         sentences.append(sentence("too_few_runs"))
     return joined(sentences)
-
-
-def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
-    """What the section's cost is told of: TLS 1.3 in its plainest form, else the first rung; none
-    of which the server did not take all."""
-    compared = [
-        rung for rung in rungs if rung.plain and rung.plain.ratio is not None and not rung.not_taken
-    ]
-    return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
 def _cost(place: str, rung: str, step: RungStep) -> Sentence:
@@ -101,26 +98,29 @@ def _changes(steps: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[S
     sentences: list[Sentence] = []
     for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
         for rung, step in by_word.get(word, []):
+            # Off the ladder, the one before is not what the reader takes for granted.
+            is_on_ladder = rung.section in _PLACES
+            against = "" if is_on_ladder else f" against {_name(_before(rung, rungs))}"
             sentences.append(
                 sentence(
                     "rung_adds",
                     rung=_at_start(_name(rung)),
                     adds=verb if _is_several(rung) else f"{verb}s",
                     share=percent(abs(step.ratio - 1), decimals=1),
-                    against=_against(rung, rungs),
+                    against=against,
                     ends=difference_words(word, step.ratio, *step.row.ends)[1],
                 )
             )
     if alike := by_word.get(Word.SAME):
         make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
-        named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
-        sentences.append(sentence("rung_same", rung=named, makes=make))
+        names = _at_start(and_joined([_name(rung) for rung, _ in alike]))
+        sentences.append(sentence("rung_same", rung=names, makes=make))
     for word in BOUNDED:
         for rung, step in by_word.get(word, []):
             bounds = bounds_words(step.row.interval.low, step.row.interval.high)
-            named, settle = _at_start(_name(rung)), f" {step.why}" if step.why else ""
+            names, settle = _at_start(_name(rung)), f" {step.why}" if step.why else ""
             sentences.append(
-                sentence("rung_bounded", rung=named, word=word, bounds=bounds, settle=settle)
+                sentence("rung_bounded", rung=names, word=word, bounds=bounds, settle=settle)
             )
     # The rungs whose own layer the server did not take.
     return sentences + [
@@ -135,34 +135,25 @@ def _before(rung: LadderRung, rungs: Sequence[LadderRung]) -> LadderRung:
     return rungs[rungs.index(rung) - 1]
 
 
-def _against(rung: LadderRung, rungs: Sequence[LadderRung]) -> str:
-    """Off the ladder, the one before is not what the reader takes for granted."""
-    if rung.section in _PLACES:
-        return ""
-    return f" against {_name(_before(rung, rungs))}"
-
-
 def _name(rung: LadderRung) -> str:
     if rung.section == Section.MANY:
-        return f"{rung.title} on {_connections(rung)}"
+        # 1 connection with 32 streams, 32 connections with one stream each; without streams in
+        # HTTP/1.1.
+        on = "1 connection" if rung.connections == 1 else f"{rung.connections} connections"
+        if rung.streams > 1:
+            on = f"{on} with {rung.streams} streams"
+        elif rung.title == _HTTP[HttpVersion.HTTP_2]:
+            on = f"{on} with one stream each"
+        return f"{rung.title} on {on}"
     if rung.title.startswith("HTTPS"):
         return rung.title
     things = "|".join(_THINGS)
-    return re.sub(things, lambda found: f"a {found[0].lower()}", rung.title, flags=re.IGNORECASE)
+    return re.sub(things, lambda thing: f"a {thing[0].lower()}", rung.title, flags=re.IGNORECASE)
 
 
 def _is_several(rung: LadderRung) -> bool:
     """Whether it changes several things at once, because the rungs between were left out."""
     return rung.section in _PLACES and " and " in rung.title
-
-
-def _connections(rung: LadderRung) -> str:
-    """1 connection with 32 streams, 32 connections with one stream each; without streams in
-    HTTP/1.1."""
-    on = "1 connection" if rung.connections == 1 else f"{rung.connections} connections"
-    if rung.streams > 1:
-        return f"{on} with {rung.streams} streams"
-    return f"{on} with one stream each" if rung.title == _HTTP[HttpVersion.HTTP_2] else on
 
 
 def _at_start(text: str) -> str:

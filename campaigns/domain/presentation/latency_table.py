@@ -78,12 +78,12 @@ def latency_table(
 
     Not sound: all that counts are runs of an overloaded target. `noun`: what is counted.
     """
-    counted = [line.figures for line in lines if line.is_counted and line.figures]
+    counted_runs = [line.figures for line in lines if line.is_counted and line.figures]
     notes = _outlier_notes(lines)
     run_rows = [_figures_of_line(line) for line in lines]
     nothing = {key: Figure(None, NO_RUN) for key in _KEYS}
     whole = [
-        _mean_figures(counted) if counted else nothing,
+        _mean_figures(counted_runs) if counted_runs else nothing,
         figures_by_key(pooled) if pooled else nothing,
         *(figures_by_key(figures) for _, figures in flows),
     ]
@@ -92,11 +92,18 @@ def latency_table(
     all_cells = _rounded_columns([*run_rows, *whole])
     of_mean, of_pooled, *of_flows = all_cells[len(lines) :]
     rows = [
-        Row(line.label, cells, "run", _both(line.note, note), line.link)
+        # A judgement in short has no full stop; before another sentence it needs one.
+        Row(
+            line.label,
+            cells,
+            "run",
+            f"{line.note.removesuffix('.')}. {note}" if line.note and note else line.note or note,
+            line.link,
+        )
         for line, note, cells in zip(lines, notes, all_cells, strict=False)
     ]
-    mean = f"Mean of {units.counted(len(counted), 'runs')}" if counted else "Mean"
-    rows.append(Row(mean, of_mean, "mean", mean_note(counted)))
+    mean = f"Mean of {units.counted(len(counted_runs), 'runs')}" if counted_runs else "Mean"
+    rows.append(Row(mean, of_mean, "mean", mean_note(counted_runs)))
     label = f"Pooled, {units.counted(pooled.n, noun)}" if pooled else "Pooled"
     rows.append(Row(label, of_pooled, "pooled"))
     rows += [
@@ -111,22 +118,15 @@ def latency_table(
     return table.with_ends_told().said_of(noun)
 
 
-def _both(note: str, outlier_note: str) -> str:
-    """A judgement in short has no full stop; before another sentence it needs one."""
-    if note and outlier_note:
-        return f"{note.removesuffix('.')}. {outlier_note}"
-    return note or outlier_note
-
-
 def mean_texts(lines: Sequence[Line], pooled: Figures | None) -> list[str]:
     """What `latency_table` has in its column of means for each line, without the work for the
     others."""
     none = Figure(None)
     of_lines = [_mean(line.figures) if line.figures else none for line in lines]
-    counted = [
+    means = [
         each for each, line in zip(of_lines, lines, strict=True) if line.is_counted and each.value
     ]
-    whole = _averaged(counted, none) if counted else none
+    whole = _average(means, none) if means else none
     column = column_cells([*of_lines, whole, _mean(pooled) if pooled else none])
     return [cell.text for cell in column[: len(lines)]]
 
@@ -217,15 +217,15 @@ def _percentile(q: int, run: Figures) -> Figure:
     return Figure(in_ms(run.percentiles.get(q)), why, weak=verdict is Shown.WEAK, low=low)
 
 
-def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
+def _mean_figures(runs: Sequence[Figures]) -> dict[str, Figure]:
     """Means of run-level values; runs that do not count are absent, not 0."""
-    rows = list(map(figures_by_key, counted))
+    rows = list(map(figures_by_key, runs))
     fewest = min(rows, key=lambda row: row["n"].value)
-    means = {key: _averaged([row[key] for row in rows], fewest[key]) for key in _KEYS}
+    means = {key: _average([row[key] for row in rows], fewest[key]) for key in _KEYS}
     return means | dict.fromkeys(("errors", "n"), Figure(None, _COUNTED))
 
 
-def _averaged(figures: Sequence[Figure], fewest: Figure) -> Figure:
+def _average(figures: Sequence[Figure], fewest: Figure) -> Figure:
     """`fewest`: that of the fewest requests, which is the weakest."""
     if any(each.value is None for each in figures):
         return replace(fewest, value=None, low=None)
@@ -253,9 +253,9 @@ def _rounded_columns(
     return [tuple(column[index] for column in columns) for index in range(len(rows))]
 
 
-def mean_note(counted: Sequence[Figures]) -> str:
+def mean_note(runs: Sequence[Figures]) -> str:
     """The interval between runs of the average, in words."""
-    means = [run.mean_us for run in counted if run.mean_us is not None]
+    means = [run.mean_us for run in runs if run.mean_us is not None]
     if not means:
         return ""
     interval = mean_interval(means)

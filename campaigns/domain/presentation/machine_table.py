@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import mean_interval
 from campaigns.domain.metrics.machine import (
     BUSY,
     MachinePoint,
@@ -159,10 +159,6 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else round(100 * share, 2)
 
 
-def _state(name: str):
-    return lambda point: _percent(point.share(_STATES[name]))
-
-
 def _mb_per_s(name: str):
     def value(point: MachinePoint) -> float | None:
         per_s = point.per_s(name)
@@ -190,8 +186,8 @@ def _cpu_text(point: MachinePoint) -> str:
 
 
 def _memory_text(point: MachinePoint) -> str:
-    used, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
-    return f"{size(used)} of {size(whole)}" if whole and used is not None else ""
+    in_use, whole = point.did.get("memory_used_bytes"), point.did.get("memory_bytes")
+    return f"{size(in_use)} of {size(whole)}" if whole and in_use is not None else ""
 
 
 def _network_text(point: MachinePoint) -> str:
@@ -210,7 +206,10 @@ _POINT_COLUMNS = {
     "second": lambda point: point.second,
     "cores": _n_cores,
     "busy": lambda point: _percent(point.share(*BUSY)),
-    **{name: _state(name) for name in _STATES},
+    **{
+        name: lambda point, state=state: _percent(point.share(state))
+        for name, state in _STATES.items()
+    },
     "memory": lambda point: _percent(point.memory_share),
     "received": _mb_per_s("received_bytes"),
     "sent": _mb_per_s("sent_bytes"),
@@ -259,13 +258,14 @@ def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table
     """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
     by the mean of its seconds."""
     by_run = {run.run: run for run in runs.runs}
-    rows = [
-        (f"{label}: {column.title}, {column.unit}", mean)
-        for label, test in zip(labels_of(tests), tests, strict=True)
-        for column in _RUN_COLUMNS
-        if runs.tells(column.key)
-        and (mean := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
-    ]
+    rows = []
+    for label, test in zip(labels_of(tests), tests, strict=True):
+        runs_of_test = [by_run[pk] for pk in test.counted if pk in by_run]
+        for column in _RUN_COLUMNS:
+            values = [run.mean(column.key) for run in runs_of_test]
+            values = [value for value in values if value is not None]
+            if values and runs.tells(column.key):
+                rows.append((f"{label}: {column.title}, {column.unit}", mean_interval(values)))
     return Table(
         "machine-means",
         "Means over runs",
@@ -277,11 +277,6 @@ def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table
         tuple(Row(label, mean_cells(mean)) for label, mean in rows),
         label_title="test",
     )
-
-
-def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
-    values = [value for run in runs if (value := run.mean(column.key)) is not None]
-    return mean_interval(values) if values else None
 
 
 def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:
@@ -312,8 +307,8 @@ class RunResources:
     rate_per_s: float  # ok requests
 
     def share_percent(self, name: str) -> float | None:
-        used = self.per_s.get(name)
-        return None if used is None or not self.cores else 100 * used / self.cores
+        seconds = self.per_s.get(name)
+        return None if seconds is None or not self.cores else 100 * seconds / self.cores
 
     def per_1000(self, name: str) -> float | None:
         amount = self.per_s.get(name)
@@ -386,41 +381,33 @@ def _table(
 ) -> Table:
     # A figure that is 0 in every run is left out: loads past the loopback leave it so.
     read_columns = [
-        (column, read)
-        for column, read in columns
-        if any(read(run) for runs in rows.values() for run in runs)
+        (column, value_of)
+        for column, value_of in columns
+        if any(value_of(run) for runs in rows.values() for run in runs)
     ]
-    cells = [
-        column_cells([Figure(_mean_of_runs(runs, read), _NOBODY_TOLD) for runs in rows.values()])
-        for _, read in read_columns
-    ]
+    cells = []
+    for _, value_of in read_columns:
+        values = (
+            [value for run in runs if (value := value_of(run)) is not None]
+            for runs in rows.values()
+        )
+        means = [Figure(fmean(each) if each else None, _NOBODY_TOLD) for each in values]
+        cells.append(column_cells(means))
     counts = [count_cell(len(runs)) for runs in rows.values()]
-    labels = _server_labels(rows, tests)
+    names = dict(zip((test.test_id for test in tests), labels_of(tests), strict=True))
+    names_machine = len({source for _, source in rows}) > 1
     return Table(
         key,
         title,
         (*(column for column, _ in read_columns), _RUNS),
         tuple(
-            Row(labels[place], of_row, link={"test": place[0]})
-            for place, of_row in zip(rows, zip(*cells, counts, strict=True), strict=True)
+            Row(
+                f"{names[test]}, {source}" if names_machine else names[test],
+                of_row,
+                link={"test": test},
+            )
+            for (test, source), of_row in zip(rows, zip(*cells, counts, strict=True), strict=True)
         ),
         label_title="server",
         note=_NOTE,
     )
-
-
-def _mean_of_runs(runs: Sequence[RunResources], read: _Read) -> float | None:
-    values = [value for run in runs if (value := read(run)) is not None]
-    return fmean(values) if values else None
-
-
-def _server_labels(
-    places: Mapping[tuple[int, str], Sequence[RunResources]], tests: Sequence[TestAnswer]
-) -> dict[tuple[int, str], str]:
-    """The test, and the machine where there are several."""
-    names = dict(zip((test.test_id for test in tests), labels_of(tests), strict=True))
-    names_machine = len({source for _, source in places}) > 1
-    return {
-        (test, source): f"{names[test]}, {source}" if names_machine else names[test]
-        for test, source in places
-    }

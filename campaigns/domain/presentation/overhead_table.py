@@ -217,7 +217,7 @@ def split_rows(
     rows = []
     for label, scheme, parts in arms:
         present = {part: value / 1000 for part, value in parts.items() if value is not None}
-        rounded, total = rounded_to_sum(present, decimals)
-        values = {part: float(rounded[part]) if part in rounded else None for part in parts}
+        whole_parts, total = rounded_to_sum(present, decimals)
+        values = {part: float(whole_parts[part]) if part in whole_parts else None for part in parts}
         rows.append({"label": label, "scheme": scheme, "parts": values, "total_ms": float(total)})
     return rows, decimals

@@ -149,15 +149,15 @@ def exchange_facts(exchange: Exchange | None) -> list[tuple[str, str]]:
         if exchange.rate_per_s
         else "as fast as the mode allows"
     )
-    compared = f", compared by {_VERIFY[exchange.verify]}"
+    check = f", compared by {_VERIFY[exchange.verify]}"
     if exchange.texts or exchange.reply:
-        compared = f", the reply is: {exchange.rule.line}"
+        check = f", the reply is: {exchange.rule.line}"
     of_size = f"{exchange.size_bytes:,} B, {kind}"
     if exchange.texts:
         of_size = f"{counted(len(exchange.texts), 'own texts')} in turn, {kind}"
     return [
         ("Messages", f"{exchange.n_messages:,} per connection, {of_size}"),
-        ("Echoes", _ECHOES[exchange.mode] + ("" if exchange.mode == "send_only" else compared)),
+        ("Echoes", _ECHOES[exchange.mode] + ("" if exchange.mode == "send_only" else check)),
         ("Message rate", rate),
         *protocols,
         ("Close", close),
@@ -215,6 +215,11 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
+    secret = "secret stored" if has_secret else "no secret stored yet; edit the plan to enter it"
+    credentials = {
+        AuthKind.BASIC: f"user {plan.auth.user} and a password; {secret}",
+        AuthKind.BEARER: f"bearer token; {secret}",
+    }
     facts = [
         ("Host name", _RESOLVED[plan.resolve]),
         ("Redirects", _FOLLOWED[plan.redirects]),
@@ -224,7 +229,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Bursts", burst if session.burst_length > 1 else ""),
         ("Variables", "; ".join(filter(None, (table, *generators, *extracts)))),
         ("Checks", "; ".join(checks)),
-        ("Credentials", _auth_words(plan, has_secret=has_secret)),
+        ("Credentials", credentials.get(plan.auth.kind, "")),
     ]
     return [(name, words) for name, words in facts if words]
 
@@ -238,16 +243,6 @@ def _think_words(think: ThinkTime, burst_length: int) -> str:
             return f"{think.min_s:g} to {think.max_s:g} s {between}, evenly spread"
         case ThinkKind.EXPONENTIAL:
             return f"{think.mean_s:g} s {between} on average, exponential"
-    return ""
-
-
-def _auth_words(plan: Plan, *, has_secret: bool) -> str:
-    stored = "secret stored" if has_secret else "no secret stored yet; edit the plan to enter it"
-    match plan.auth.kind:
-        case AuthKind.BASIC:
-            return f"user {plan.auth.user} and a password; {stored}"
-        case AuthKind.BEARER:
-            return f"bearer token; {stored}"
     return ""
 
 
@@ -371,8 +366,8 @@ _NAMES = {
 
 def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
     """The fields that differ, in the order of the JSON; a missing one reads "–"."""
-    changed = changed_fields(before, after)
-    return [(field_name(field), *values) for field, values in changed.items()]
+    fields = changed_fields(before, after)
+    return [(field_name(field), *values) for field, values in fields.items()]
 
 
 def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -443,15 +438,14 @@ def option_help(field: PlanField) -> str:
     """What the option of the command line does, and its default in brackets."""
     words = (field.option_help or field.help).removesuffix(".")
     words = words[0].lower() + words[1:]
-    return f"{words} ({field.option_default or _default_words(field)})"
-
-
-def _default_words(field: PlanField) -> str:
     if field.kind is bool:
-        return "off"
-    if field.default is None or field.default == ():
-        return "none"
-    return f"{field.default:g} {field.unit}".strip() if field.is_number else str(field.default)
+        default = "off"
+    elif field.default is None or field.default == ():
+        default = "none"
+    else:
+        is_number = field.is_number
+        default = f"{field.default:g} {field.unit}".strip() if is_number else str(field.default)
+    return f"{words} ({field.option_default or default})"
 
 
 def field_facts(part: Any) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from campaigns.domain.metrics.snapshot import (
 )
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
+from campaigns.domain.presentation.exchange_tables import time_figures, timed_columns
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
     Cell,
@@ -60,11 +60,7 @@ def parts_table(total: Total) -> Table:
     """Where the response time goes; a part that did not happen is absent, not 0."""
     timings = [(part, total.timing(part)) for part in _SHOWN_PARTS]
     present = [(part, timing) for part, timing in timings if timing.n]
-    figures = [
-        [Figure(timing.mean_us / 1000) for _, timing in present],
-        *([percentile_figure(timing, q) for _, timing in present] for q in (P50, P95)),
-        [Figure(timing.max_us / 1000) for _, timing in present],
-    ]
+    figures = time_figures([timing for _, timing in present], (P50, P95))
     decimals = decimals_for_parts(each.value for column in figures for each in column)
     columns = [column_cells(column, decimals=decimals) for column in figures]
     columns.append([count_cell(timing.n) for _, timing in present])
@@ -127,20 +123,20 @@ def phases_table(phases: Sequence[Phase], *, is_exact: bool = False) -> Table:
     for phase in phases:
         for injector, n_here in phase.by_injector.items():
             whole.by_injector[injector] = whole.by_injector.get(injector, 0) + n_here
-    shown = [*phases, whole] if len(phases) > 1 else []
-    rows = [_figures_of_phase(each) for each in shown]
-    begins = column_cells([Figure(each.start_s) for each in shown], decimals=2)
+    entries = [*phases, whole] if len(phases) > 1 else []
+    rows = [_figures_of_phase(each) for each in entries]
+    begins = column_cells([Figure(each.start_s) for each in entries], decimals=2)
     times = column_cells([row["duration"] for row in rows], decimals=2)
-    counts = [count_cell(each.n) for each in shown]
+    counts = [count_cell(each.n) for each in entries]
     counts = [
         Cell(cell.value, f"≈ {cell.text}", why=_SHARED_OUT) if each.is_shared_out else cell
-        for cell, each in zip(counts, shown, strict=True)
+        for cell, each in zip(counts, entries, strict=True)
     ]
     columns = [
         column_cells([row[key] for row in rows], decimals=1 if key == "rate" else None)
         for key in _FIGURES
     ]
-    shares = [text_cell(_shares(phase)) for phase in shown]
+    shares = [text_cell(_shares(phase)) for phase in entries]
     cells = zip(begins, times, counts, *columns, shares, strict=True)
     return Table(
         "phases",
@@ -148,7 +144,7 @@ def phases_table(phases: Sequence[Phase], *, is_exact: bool = False) -> Table:
         tuple(METRICS[key].column() for key in _PHASE_COLUMNS),
         tuple(
             Row(_phase_label(index, phase), each, "phase" if phase.injectors else "total")
-            for index, (each, phase) in enumerate(zip(cells, shown, strict=True))
+            for index, (each, phase) in enumerate(zip(cells, entries, strict=True))
         ),
         label_title="processes at work",
         note=f"{_EXACT if is_exact else _WHOLE} The rate of a phase is not that of the run.",
@@ -172,11 +168,11 @@ def _phase_label(index: int, phase: Phase) -> str:
 
 def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
     n, duration_s, parts = phase.n, phase.duration_s, phase.whole
-    timed = sum(part.n for part in parts)
+    n_timed = sum(part.n for part in parts)
     times_us = {
-        "mean": sum(part.sum_us for part in parts) / timed if timed else None,
-        "min": min((part.min_us for part in parts), default=0) if timed else None,
-        "max": max((part.max_us for part in parts), default=0) if timed else None,
+        "mean": sum(part.sum_us for part in parts) / n_timed if n_timed else None,
+        "min": min((part.min_us for part in parts), default=0) if n_timed else None,
+        "max": max((part.max_us for part in parts), default=0) if n_timed else None,
     }
     return {
         "duration": Figure(duration_s),
@@ -196,23 +192,21 @@ def hop_words(nth: int) -> str:
 
 def redirects_words(total: Total) -> str:
     """How many there were, of all ok requests; "" for none."""
-    followed = sum(total.timing(name).n for name in HOPS[1:])
-    if not followed:
+    n_redirects = sum(total.timing(name).n for name in HOPS[1:])
+    if not n_redirects:
         return ""
     n_ok = total.timing("response").n
-    redirected = total.timing(HOPS[0]).n
-    return f"{followed / n_ok:.2f} redirects on average; {redirected:,} of {n_ok:,} ok had any."
+    n_redirected = total.timing(HOPS[0]).n
+    return (
+        f"{n_redirects / n_ok:.2f} redirects on average; {n_redirected:,} of {n_ok:,} ok had any."
+    )
 
 
 def redirects_table(total: Total) -> Table:
     """A row for each request of those that were redirected; no rows where none was."""
     hops = [(nth, total.timing(hop(nth))) for nth in range(len(HOPS))]
     timings = [timing for _, timing in hops if timing.n]
-    figures = [
-        [Figure(timing.mean_us / 1000) for timing in timings],
-        *([percentile_figure(timing, q) for timing in timings] for q in _HOP_PERCENTILES),
-        [Figure(timing.max_us / 1000) for timing in timings],
-    ]
+    figures = time_figures(timings, _HOP_PERCENTILES)
     columns = [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
     keys = ("mean", *(name(q) for q in _HOP_PERCENTILES), "max", "n")
     return Table(
@@ -238,12 +232,13 @@ _MOST_LENGTHS = 20
 
 def session_tables(run: Measurement) -> tuple[Table, ...]:
     """Durations and lengths; none where no session arrived."""
-    seen = session_figures(run.total, run.duration_s)
-    if seen is None:
+    sessions = session_figures(run.total, run.duration_s)
+    if sessions is None:
         return ()
-    frequent = sorted(seen.lengths, key=lambda length: -seen.lengths[length])[:_MOST_LENGTHS]
-    rows = [(length_name(length), seen.lengths[length]) for length in sorted(frequent)]
-    n_all = sum(seen.lengths.values())
+    counts = sessions.lengths
+    frequent = sorted(counts, key=lambda length: -counts[length])[:_MOST_LENGTHS]
+    rows = [(length_name(length), counts[length]) for length in sorted(frequent)]
+    n_all = sum(counts.values())
     if n_others := n_all - sum(count for _, count in rows):
         rows.append(("other lengths", n_others))
     shares = column_cells([Figure(100 * count / n_all) for _, count in rows], decimals=2)
@@ -258,11 +253,11 @@ def session_tables(run: Measurement) -> tuple[Table, ...]:
         label_title="ok requests",
         note="For sessions that ended, ok or failed: how many of their requests were ok.",
     )
-    tables = _durations(run, seen), lengths
+    tables = _durations(run, sessions), lengths
     return tuple(table for table in tables if table.rows)
 
 
-def _durations(run: Measurement, seen: SessionFigures) -> Table:
+def _durations(run: Measurement, sessions: SessionFigures) -> Table:
     """Of all sessions, then of each flow's."""
     flows = run.plan.flows
     totals = [
@@ -272,8 +267,9 @@ def _durations(run: Measurement, seen: SessionFigures) -> Table:
     parts = [
         (title, total, part) for title, total in totals for part in SESSIONS if total.timing(part).n
     ]
-    timed = [(total, part, run.duration_s) for _, total, part in parts]
-    columns = timed_columns(timed, _SESSION_PERCENTILES)
+    columns = timed_columns(
+        [(total, part, run.duration_s) for _, total, part in parts], _SESSION_PERCENTILES
+    )
     keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
     return Table(
         "sessions",
@@ -284,23 +280,25 @@ def _durations(run: Measurement, seen: SessionFigures) -> Table:
             for (flow, _, part), cells in zip(parts, zip(*columns, strict=True), strict=True)
         ),
         label_title="session",
-        note=_sessions_text(seen),
+        note=_sessions_text(sessions),
     )
 
 
-def _sessions_text(seen: SessionFigures) -> str:
-    said = [f"{seen.started:,} due, {seen.ok:,} ok, {seen.failed:,} failed"]
-    if seen.dropped:
-        said.append(f"{seen.dropped:,} dropped before they started")
-    if seen.open_at_end:
-        said.append(f"{seen.open_at_end:,} not finished")
-    if seen.connections_each is not None:
-        said.append(f"{seen.connections_each:.2f} connections each")
-    if seen.calls_retried:
-        said.append(f"{counted(seen.calls_retried, 'requests')} retried after a failure")
-    if seen.calls_skipped:
-        said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
-    return "; ".join(said) + "."
+def _sessions_text(sessions: SessionFigures) -> str:
+    texts = [f"{sessions.started:,} due, {sessions.ok:,} ok, {sessions.failed:,} failed"]
+    if sessions.dropped:
+        texts.append(f"{sessions.dropped:,} dropped before they started")
+    if sessions.open_at_end:
+        texts.append(f"{sessions.open_at_end:,} not finished")
+    if sessions.connections_each is not None:
+        texts.append(f"{sessions.connections_each:.2f} connections each")
+    if sessions.calls_retried:
+        texts.append(f"{counted(sessions.calls_retried, 'requests')} retried after a failure")
+    if sessions.calls_skipped:
+        texts.append(
+            f"{counted(sessions.calls_skipped, 'requests')} not sent after a failure or a drop"
+        )
+    return "; ".join(texts) + "."
 
 
 _KINDS = (("full", False), ("resumed", True))
@@ -314,7 +312,7 @@ def tls_facts(endpoint: Origin, ends: Sequence[InjectorEnd]) -> list[list[str]]:
     return [
         ["Certificate verified", "yes" if endpoint.verify_tls else "no"],
         *(["Chosen", words] for words in endpoint.tls.words()),
-        *([name, count(number)] for name, number in sorted(_agreed(handshakes).items())),
+        *([name, count(number)] for name, number in sorted(_agreements(handshakes).items())),
         *(["Certificate", words] for words in certificates_of(ends)),
         *_bytes(handshakes),
         ["Early data", "never sent"],
@@ -337,11 +335,11 @@ def certificates_of(ends: Iterable[InjectorEnd]) -> list[str]:
 def handshake_lines(ends: Iterable[InjectorEnd]) -> list[str]:
     """For a terminal: what was agreed on how often, then the bytes of a handshake."""
     handshakes = [each for end in ends for each in end.tls]
-    agreed = [f"TLS: {name}: {count(n)}" for name, n in sorted(_agreed(handshakes).items())]
-    return [*agreed, *(f"{name}: {words}" for name, words in _bytes(handshakes))]
+    lines = [f"TLS: {name}: {count(n)}" for name, n in sorted(_agreements(handshakes).items())]
+    return [*lines, *(f"{name}: {words}" for name, words in _bytes(handshakes))]
 
 
-def _agreed(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
+def _agreements(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for each in handshakes:
         kind = "resumed" if each.resumed else "full"
@@ -351,10 +349,10 @@ def _agreed(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
 
 def _bytes(handshakes: Sequence[TlsHandshakes]) -> Iterator[list[str]]:
     for kind, is_resumed in _KINDS:
-        found = [each for each in handshakes if each.resumed == is_resumed]
-        if not found or any(each.bytes_received is None for each in found):
+        rows = [each for each in handshakes if each.resumed == is_resumed]
+        if not rows or any(each.bytes_received is None for each in rows):
             continue
-        n = sum(each.count for each in found)
-        sent = figure(sum(each.bytes_sent for each in found) / n)
-        received = figure(sum(each.bytes_received for each in found) / n)
-        yield [f"Bytes of a {kind} handshake, mean", f"{sent} B sent, {received} B received"]
+        n = sum(each.count for each in rows)
+        bytes_out = figure(sum(each.bytes_sent for each in rows) / n)
+        bytes_in = figure(sum(each.bytes_received for each in rows) / n)
+        yield [f"Bytes of a {kind} handshake, mean", f"{bytes_out} B sent, {bytes_in} B received"]

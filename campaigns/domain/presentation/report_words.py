@@ -28,7 +28,7 @@ from campaigns.domain.metrics.outcomes import (
     share_words,
 )
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
-from campaigns.domain.plan.load import Load, planned_duration_s
+from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.metrics import WHERE
@@ -99,8 +99,8 @@ def ending_text(outcome: str, reason: str) -> str:
 
 def errors_text(errors: int, attempts: int, noun: str) -> str:
     """How many of the attempts failed, in words: "no errors in 1,000 requests"."""
-    failed = units.counted(errors, "errors") if errors else "no errors"
-    return f"{failed} in {units.counted(attempts, noun)}"
+    words = units.counted(errors, "errors") if errors else "no errors"
+    return f"{words} in {units.counted(attempts, noun)}"
 
 
 def run_sentence(run: RunStatus) -> Sentence:
@@ -115,12 +115,12 @@ def _sentence(run: RunStatus) -> Sentence:
         return [*_ending(run), (f"{no_answer_words([run.judged], 1)}.", True)]
     if run.figures.attempts and not run.figures.n:
         so_far = "" if run.is_done else " so far"
-        said = all_failed_sentence(
+        failure = all_failed_sentence(
             run.failures, run.figures.attempts, run.plan.nouns, so_far, run.failed_reply_us
         )
         # What the target answered instead comes before the rules that this breaks.
-        told = [*_target_words(run), *said, (" ", False), *_broken(run)]
-        return [*_ending(run), *told, *_doubt_words(run)]
+        words = [*_target_words(run), *failure, (" ", False), *_broken(run)]
+        return [*_ending(run), *words, *_doubt_words(run)]
     sentence = [*_broken(run), *_ending(run), *_target_words(run)]
     if not run.figures.attempts:
         if run.is_done:
@@ -128,14 +128,14 @@ def _sentence(run: RunStatus) -> Sentence:
         return [(_WAITING.get(run.state, "The first second has not arrived yet."), False)]
     sentence += _measured_words(run)
     words = kept_words([run.verdicts]) if run.is_done else ""
-    kept = [(f" {words}.", False)] if words else []
-    return [*sentence, *kept, *_doubt_words(run)]
+    rules = [(f" {words}.", False)] if words else []
+    return [*sentence, *rules, *_doubt_words(run)]
 
 
 def _broken(run: RunStatus) -> Sentence:
     words = broken_words([run.verdicts], is_over=run.is_done) if run.figures.attempts else ""
-    said = [(f"{units.said_of(run.plan.nouns, words)}.", True), (" ", False)] if words else []
-    return said + [(f"{each} ", False) for each in open_words(run.verdicts)]
+    parts = [(f"{units.said_of(run.plan.nouns, words)}.", True), (" ", False)] if words else []
+    return parts + [(f"{each} ", False) for each in open_words(run.verdicts)]
 
 
 def _target_words(run: RunStatus) -> Sentence:
@@ -145,31 +145,33 @@ def _target_words(run: RunStatus) -> Sentence:
     machine = machine_words([run.judged])
     if _names_failures(run):
         return [*(LIMIT_FOUND if run.found.finds_limit else []), *machine]
-    said = "The limit was found" if run.found.finds_limit else f"The target was {target.state}"
+    words = "The limit was found" if run.found.finds_limit else f"The target was {target.state}"
     if target.reasons[0].code in TARGET_MACHINE:
-        return [(said, True), (": ", False), *machine]
-    return [(said, True), (f": {target.text} ", False), *machine]
+        return [(words, True), (": ", False), *machine]
+    return [(words, True), (f": {target.text} ", False), *machine]
 
 
-def machine_words(judged: Sequence[Judgement]) -> Sentence:
+def machine_words(judgements: Sequence[Judgement]) -> Sentence:
     """What the target's machine ran out of; of several runs, in how many it did."""
-    said: Sentence = []
+    words: Sentence = []
     for code in TARGET_MACHINE:
-        texts = [each.text for one in judged for each in one.target.reasons if each.code == code]
-        if texts and len(judged) == 1:
-            said += [(texts[0], True), (" ", False)]
+        texts = [
+            each.text for one in judgements for each in one.target.reasons if each.code == code
+        ]
+        if texts and len(judgements) == 1:
+            words += [(texts[0], True), (" ", False)]
         elif texts:
-            where = f" in {len(texts)} of {units.counted(len(judged), 'runs')}"
-            said += [(CRITERIA[code].sentence.format(measure=where), True), (" ", False)]
-    return said
+            where = f" in {len(texts)} of {units.counted(len(judgements), 'runs')}"
+            words += [(CRITERIA[code].sentence.format(measure=where), True), (" ", False)]
+    return words
 
 
-def remark_words(judged: Sequence[Judgement]) -> Sentence:
+def remark_words(judgements: Sequence[Judgement]) -> Sentence:
     """What to know of a target that did not fail, if it is so in all of them, such as nothing but
     redirects; also while an injector is in doubt."""
     texts = {
         next((each.text for each in one.target.reasons if each.state == TargetState.HEALTHY), "")
-        for one in judged
+        for one in judgements
     }
     return [(f"{text} ", False) for text in texts if text] if len(texts) == 1 else []
 
@@ -251,10 +253,10 @@ def all_failed_sentence(
 
 def failure_lead(rows: Sequence[FailureRow], attempts: int, noun: str) -> Sentence:
     """What failed, ahead of the figures of the rest; [] below HEADLINE_SHARE."""
-    failed = of_target(rows)
-    if failure_share(failed, attempts) < HEADLINE_SHARE:
+    rows_of_target = of_target(rows)
+    if failure_share(rows_of_target, attempts) < HEADLINE_SHARE:
         return []
-    others = share_words(attempts - sum(row.count for row in failed), attempts)
+    others = share_words(attempts - sum(row.count for row in rows_of_target), attempts)
     return [
         (failure_words(rows, attempts, noun), True),
         (f"; times are of the other {others}. ", False),
@@ -282,12 +284,12 @@ def run_checks(run: RunStatus, answers: Sequence[ShownAnswer]) -> list[tuple[str
     """(glyph, text) of every further reason and note: sentence and answers have the others."""
     if run.judged is None:
         return []
-    told = {text for text, _ in run_sentence(run)} | {each.reason for each in answers}
+    texts = {text for text, _ in run_sentence(run)} | {each.reason for each in answers}
     reasons = (*run.judged.measurement.reasons, *run.judged.target.reasons, *run.judged.notes)
     return [
         (each.state if each.state not in _GOOD else "info", each.text)
         for each in reasons
-        if not any(each.text in text for text in told)
+        if not any(each.text in text for text in texts)
         and not (each.code in FAILED_CODES and _names_failures(run))
     ]
 
@@ -316,21 +318,18 @@ def _rate_lines(run: RunStatus) -> list[str]:
     figures, plan, lines = run.figures, run.plan, []
     planned_per_s = plan.planned_rate_per_s
     if planned_per_s and figures.rate_per_s is not None:
-        lines.append(_planned_words(figures.rate_per_s, planned_per_s, plan.load))
+        planned_rate, lasts_s = units.rate(planned_per_s), planned_duration_s(plan.load)
+        words = f"of {planned_rate} planned"
+        is_higher = figures.rate_per_s > planned_per_s
+        # A rate is until the last request has ended, which may be before the planned time is over:
+        # six requests, one every two seconds, take little more than ten.
+        if is_higher and units.rate(figures.rate_per_s) != planned_rate and lasts_s is not None:
+            words = f"{planned_rate} planned over {units.duration(lasts_s)}"
+        lines.append(words)
     if plan.planned_requests and not run.took_turns:
-        planned = units.counted(plan.planned_requests, run.plan.nouns)
-        return [*lines, f"{units.count(figures.attempts)} of {planned}"]
+        n_planned = units.counted(plan.planned_requests, run.plan.nouns)
+        return [*lines, f"{units.count(figures.attempts)} of {n_planned}"]
     return [*lines, units.counted(figures.attempts, run.plan.nouns)]
-
-
-def _planned_words(rate_per_s: float, planned_per_s: float, load: Load) -> str:
-    """A rate is until the last request has ended, which may be before the planned time is over: six
-    requests, one every two seconds, take little more than ten."""
-    said, planned = units.rate(rate_per_s), units.rate(planned_per_s)
-    lasts_s = planned_duration_s(load)
-    if rate_per_s <= planned_per_s or said == planned or lasts_s is None:
-        return f"of {planned} planned"
-    return f"{planned} planned over {units.duration(lasts_s)}"
 
 
 def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
@@ -383,28 +382,28 @@ _PRECISION_WORDS = {
 
 
 def three_answers(
-    runs: Sequence[RunStatus], found: Answers, told: Sentence
+    runs: Sequence[RunStatus], badge: Answers, sentence: Sentence
 ) -> tuple[ShownAnswer, ...]:
-    """Of a run, or of a campaign's runs: `found` is what its badge tells, `told` the sentence
-    above. () until a run is judged."""
-    judged = [each for each in runs if each.judged]
-    if not judged:
+    """Of a run, or of a campaign's runs: `badge` is what its badge tells, `sentence` the one above.
+    () until a run is judged."""
+    runs = [each for each in runs if each.judged]
+    if not runs:
         return ()
     return (
-        _measurement(judged, found),
-        _target(judged, found, plain_text(told)),
-        _precision(judged),
+        _measurement(runs, badge),
+        _target(runs, badge, plain_text(sentence)),
+        _precision(runs),
     )
 
 
-def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
-    doubted = [each for each in runs if each.judged.measurement.reasons]
-    word, glyph = Trust(found.trust).words.capitalize(), found.trust
-    if found.is_usable_in_part:
+def _measurement(runs: Sequence[RunStatus], badge: Answers) -> ShownAnswer:
+    doubtful_runs = [each for each in runs if each.judged.measurement.reasons]
+    word, glyph = Trust(badge.trust).words.capitalize(), badge.trust
+    if badge.is_usable_in_part:
         word, glyph = f"{word} in part", "warning"
-    if doubted:
+    if doubtful_runs:
         states = list(Trust)
-        every = (each.judged for each in doubted)
+        every = (each.judged for each in doubtful_runs)
         worst = blame(max(every, key=lambda each: states.index(each.measurement.state)))
         reasons = [
             [
@@ -412,44 +411,44 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
                 for each in (*run.judged.measurement.reasons, *run.judged.notes)
                 if each.code == worst.code
             ]
-            for run in doubted
+            for run in doubtful_runs
         ]
-        alike = [run for run, of_run in zip(doubted, reasons, strict=True) if of_run]
-        others = _others(len(doubted) - len(alike), "disturbed")
+        alike = [run for run, of_run in zip(doubtful_runs, reasons, strict=True) if of_run]
+        others = _others(len(doubtful_runs) - len(alike), "disturbed")
         text = blamed_sentence([each for of_run in reasons for each in of_run], worst)
         reason = f"{_share(alike, runs)}{text}{others}"
     else:
         n = sum(each.figures.attempts for each in runs)
         nouns = runs[0].plan.nouns
         noun = counted(1, nouns).removeprefix("1 ")
-        ended = f"the only {noun} is accounted for" if n else f"no {noun} ended"
-        ended = f"all {counted(n, nouns)} are accounted for" if n > 1 else ended
-        reason = f"The injector kept up, and {ended}."
+        end = f"the only {noun} is accounted for" if n else f"no {noun} ended"
+        end = f"all {counted(n, nouns)} are accounted for" if n > 1 else end
+        reason = f"The injector kept up, and {end}."
         if any(each.took_turns for each in runs):
-            reason = f"All arms met the same noise, and {ended}."
+            reason = f"All arms met the same noise, and {end}."
     return ShownAnswer(_MEASUREMENT, glyph, word, reason)
 
 
-def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer:
-    state = found.target_state
+def _target(runs: Sequence[RunStatus], badge: Answers, text_above: str) -> ShownAnswer:
+    state = badge.target_state
     if not state:
         unknown = next((each for each in runs if not each.judged.target.state), runs[0])
         return ShownAnswer(_TARGET, "", "Unknown", unknown.judged.target.text)
     if state == TargetState.HEALTHY:
         remark = next(each for each in runs if each.judged.target.state == state).judged.target.text
-        untold = remark and remark not in said
+        untold = remark and remark not in text_above
         return ShownAnswer(_TARGET, state, "Healthy", remark if untold else f"{_errors(runs)}.")
-    reason = _why([each for each in runs if each.judged.target.state == state], runs, said)
-    if found.finds_limit and state == TargetState.OVERLOADED:
+    reason = _why([each for each in runs if each.judged.target.state == state], runs, text_above)
+    if badge.finds_limit and state == TargetState.OVERLOADED:
         return ShownAnswer(_TARGET, "limit_found", "Limit found", reason)
     return ShownAnswer(_TARGET, state, state.capitalize(), reason)
 
 
-def _why(such: Sequence[RunStatus], runs: Sequence[RunStatus], said: str) -> str:
+def _why(such: Sequence[RunStatus], runs: Sequence[RunStatus], text_above: str) -> str:
     """The first reason of the runs in which the target was so, and in how many it is one; how many
     requests failed and when, where the sentence has told it."""
     reason = such[0].judged.target.reasons[0]
-    if reason.code not in FAILED_CODES and reason.text not in said:
+    if reason.code not in FAILED_CODES and reason.text not in text_above:
         alike = [each for each in such if each.judged.target.has(reason.code)]
         others = _others(len(such) - len(alike), reason.state)
         return f"{_share(alike, runs)}{reason.text}{others}"

@@ -88,11 +88,11 @@ def outlier_words(requests: KeptRequests, response: Timing, plan: Plan) -> str:
     slow = [row for row in requests.slowest() if row.response_us > limit_us]
     if not 0 < len(slow) < (min(N_SLOWEST, response.n / 4) if are_few else N_SLOWEST):
         return ""
-    named = [_words(row, plan, requests) for row in slow[:_MOST_NAMED]]
-    if n_more := len(slow) - len(named):
-        named.append(f"and {n_more} more")
+    texts = [_words(row, plan, requests) for row in slow[:_MOST_NAMED]]
+    if n_more := len(slow) - len(texts):
+        texts.append(f"and {n_more} more")
     limit = duration(limit_us / 1e6) if limit_us >= 1e6 else f"{figure(limit_us / 1000)} ms"
-    return f"{counted(len(slow), plan.nouns)} took longer than {limit}: {'; '.join(named)}."
+    return f"{counted(len(slow), plan.nouns)} took longer than {limit}: {'; '.join(texts)}."
 
 
 def slowest_lines(requests: KeptRequests, plan: Plan) -> list[str]:
@@ -202,14 +202,14 @@ def errors_of(
     rest = FailureRow(-1, "", 0)
     for row in others:
         rest.merge(row)
-    listed = (*first, *([rest] if others else []))
+    table_rows = (*first, *([rest] if others else []))
     shares = column_cells(
-        [Figure(100 * row.count / attempts if attempts else None) for row in listed], decimals=2
+        [Figure(100 * row.count / attempts if attempts else None) for row in table_rows], decimals=2
     )
-    times = column_cells([_reply_p50(row, rows, steps) for row in listed])
+    times = column_cells([_reply_p50(row, rows, steps) for row in table_rows])
     cells = [
         _row(row, labels, share, time)
-        for row, share, time in zip(listed, shares, times, strict=True)
+        for row, share, time in zip(table_rows, shares, times, strict=True)
     ]
     if others:
         label = f"{len(others)} other kinds"
@@ -218,7 +218,7 @@ def errors_of(
     columns = tuple(METRICS[key].column() for key in _KEYS)
     note = f"by kind, status and step; {n_failed:,} of {attempts:,}, most frequent first"
     table = Table("errors", "Errors", columns, tuple(cells), "kind", note)
-    return Errors(table, listed, length_s, 0 < attempts <= n_failed, attempts)
+    return Errors(table, table_rows, length_s, 0 < attempts <= n_failed, attempts)
 
 
 def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row:

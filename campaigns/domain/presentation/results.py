@@ -95,12 +95,12 @@ class TestAnswer:
         return [*self.table.rows, *alone]
 
 
-class Labelled(Protocol):
+class _HasLabels(Protocol):
     plan_label: str
     label: str
 
 
-def labels_of(tests: Sequence[Labelled]) -> list[str]:
+def labels_of(tests: Sequence[_HasLabels]) -> list[str]:
     """What each is called among these: with its plan, where they have several."""
     has_plans = len({each.plan_label for each in tests}) > 1
     return [f"{each.plan_label}, {each.label}" if has_plans else each.label for each in tests]
@@ -118,9 +118,9 @@ class Gist:
         return {"sentence": self.sentence, "found": asdict(self.found)}
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> "Gist":
+    def from_json(cls, data: Mapping[str, Any]) -> "Gist":
         return cls(
-            [(text, is_bold) for text, is_bold in kept["sentence"]], Answers(**kept["found"])
+            [(text, is_bold) for text, is_bold in data["sentence"]], Answers(**data["found"])
         )
 
 
@@ -178,13 +178,13 @@ class Answer:
         """What its badge tells."""
         if self.found_by_search is not None:
             return self.found_by_search
-        overloaded = [each for each in self.tests if each.target_state == TargetState.OVERLOADED]
+        at_limit = [each for each in self.tests if each.target_state == TargetState.OVERLOADED]
         unusable = [each for each in self.tests if each.trust == Trust.NO_ANSWER]
         return Answers(
             trust=self.trust,
             target_state=self.target_state,
             thresholds=self.threshold_state,
-            finds_limit=bool(overloaded) and all(each.finds_limit for each in overloaded),
+            finds_limit=bool(at_limit) and all(each.finds_limit for each in at_limit),
             is_usable_in_part=0 < len(unusable) < sum(bool(each.trust) for each in self.tests),
         )
 
@@ -206,8 +206,8 @@ class Answer:
         return [*first, *thresholds, *overheads, *errors]
 
 
-def _worst(found: set[str], states: type[StrEnum]) -> str:
-    return next((str(each) for each in reversed(states) if each in found), "")
+def _worst(present: set[str], states: type[StrEnum]) -> str:
+    return next((str(each) for each in reversed(states) if each in present), "")
 
 
 @dataclass(frozen=True, slots=True)

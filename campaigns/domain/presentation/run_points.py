@@ -38,9 +38,9 @@ EXTREMES = (
 def thinned(columns: Columns, extremes: Sequence[tuple[str, bool]] = EXTREMES) -> Columns:
     """The columns with `gap`: whether a second is missing between a point and the one before it.
     Over MOST_POINTS, the last five minutes and the extremes of even stretches of the rest."""
-    kept = kept_numbers(columns, extremes=extremes)
-    picked = {key: [values[index] for index in kept] for key, values in columns.items()}
-    return {**picked, "gap": list(gaps(columns["second"], kept))}
+    numbers = kept_numbers(columns, extremes=extremes)
+    rest = {key: [values[index] for index in numbers] for key, values in columns.items()}
+    return {**rest, "gap": list(gaps(columns["second"], numbers))}
 
 
 def kept_numbers(
@@ -48,12 +48,12 @@ def kept_numbers(
 ) -> list[int]:
     """The numbers of the points that `thinned` keeps; of columns, it needs those of `extremes`."""
     n_points = len(columns["second"])
-    kept = list(range(first, n_points))
-    if len(kept) > MOST_POINTS:
-        kept = sorted(
-            {*_extreme_points(columns, extremes, first, n_points - LAST_S), *kept[-LAST_S:]}
+    numbers = list(range(first, n_points))
+    if len(numbers) > MOST_POINTS:
+        numbers = sorted(
+            {*_extreme_points(columns, extremes, first, n_points - LAST_S), *numbers[-LAST_S:]}
         )
-    return kept
+    return numbers
 
 
 def _extreme_points(
@@ -65,15 +65,15 @@ def _extreme_points(
     for start in range(first, end, size):
         stretch = range(start, min(start + size, end))
         for key, is_maximum in extremes:
-            known = [index for index in stretch if columns[key][index] is not None]
-            if known:
-                yield (max if is_maximum else min)(known, key=columns[key].__getitem__)
+            indices = [index for index in stretch if columns[key][index] is not None]
+            if indices:
+                yield (max if is_maximum else min)(indices, key=columns[key].__getitem__)
 
 
-def gaps(seconds: Sequence[int], kept: Sequence[int]) -> Iterator[bool]:
+def gaps(seconds: Sequence[int], numbers: Sequence[int]) -> Iterator[bool]:
     """Whether a second is missing between each kept point and the point before it."""
-    before = None if not kept or not kept[0] else kept[0] - 1
-    for index in kept:
+    before = None if not numbers or not numbers[0] else numbers[0] - 1
+    for index in numbers:
         is_first = before is None
         yield not is_first and seconds[index] - seconds[before] != index - before
         before = index
@@ -98,11 +98,11 @@ def thinned_columns(points: Sequence[Point], first: int = 0) -> dict[str, list[A
     point number `first` on."""
     before = min(first, 1)  # tells whether a second is missing
     points = points[first - before :]
-    needed = ["second", *(key for key, _ in EXTREMES)]
-    numbers = {key: [_COLUMNS[key](point) for point in points] for key in needed}
-    kept = kept_numbers(numbers, before)
-    columns = point_columns([points[number] for number in kept])
-    return {**columns, "gap": list(gaps(numbers["second"], kept))}
+    names = ["second", *(key for key, _ in EXTREMES)]
+    values = {key: [_COLUMNS[key](point) for point in points] for key in names}
+    numbers = kept_numbers(values, before)
+    columns = point_columns([points[number] for number in numbers])
+    return {**columns, "gap": list(gaps(values["second"], numbers))}
 
 
 def noted_points(points: Sequence[Point]) -> list[Point]:
@@ -136,8 +136,8 @@ def _response_text(point: Point) -> str:
     failed_ms = point.get("failed_p50_ms")
     if failed_ms is None:
         return ok
-    failed = f"failed replies p50 {figure(failed_ms)}"
-    return f"{ok}  {failed}" if point["ok"] else failed
+    replies = f"failed replies p50 {figure(failed_ms)}"
+    return f"{ok}  {replies}" if point["ok"] else replies
 
 
 def _injector_cpu(point: Point) -> float | None:
@@ -215,8 +215,8 @@ def whole_percent(share: float) -> str:
     return percent(floor(round(share * 100, 2)) / 100, decimals=0) if share else ""
 
 
-def progress_of(seen: Measurement) -> Progress:
-    planned_s, last = planned_duration_s(seen.plan.load), seen.last_second
+def progress_of(run: Measurement) -> Progress:
+    planned_s, last = planned_duration_s(run.plan.load), run.last_second
     measured_s = max(0, last + 1) if last is not None else 0
     if last is not None and last < 0:
         return Progress(0.0, f"warming up, {-last} s left", "0 s")
@@ -230,9 +230,9 @@ def progress_of(seen: Measurement) -> Progress:
             words = f"{clock(measured_s)} of {clock(ceil(planned_s))} measured"
             left = f"{clock(left_s)} left"
         return Progress(share, words, _length(measured_s), left)
-    ended, planned = seen.figures.attempts, seen.plan.planned_requests
-    of = f", {count(ended)} of {counted(planned, seen.plan.nouns)}" if planned else ""
-    share = round(min(1.0, ended / planned), 4) if planned else 0.0
+    attempts, n_planned = run.figures.attempts, run.plan.planned_requests
+    of = f", {count(attempts)} of {counted(n_planned, run.plan.nouns)}" if n_planned else ""
+    share = round(min(1.0, attempts / n_planned), 4) if n_planned else 0.0
     return Progress(share, f"{_length(measured_s)} measured{of}", _length(measured_s))
 
 

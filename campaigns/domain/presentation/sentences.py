@@ -75,7 +75,7 @@ def overhead_sentence(
                 beside = _beside(pair, is_final=is_final)
                 places.setdefault(beside, []).append(_where_words(pair).strip())
         if clauses:
-            sentence += [*_joined(names[1], clauses), (" ", False)]
+            sentence += [*_join(names[1], clauses), (" ", False)]
     if len(sentence) == 1:  # only how it begins
         sentence = []
     after = [
@@ -109,20 +109,22 @@ def _clause(pair: Pair, *, is_first: bool, is_crowded: bool) -> _Clause | None:
         return None
     is_named = is_first and pair.names != HTTP_NAMES
     if row.word is None or not row.interval:
-        said, ends = f"about {slower_words(row.ratio)}", ""
+        words, ends = f"about {slower_words(row.ratio)}", ""
     elif row.has_size:
-        found = row.interval
-        at_least = row.or_more and not is_crowded
-        said, ends = difference_words(
-            row.word, found.ratio, found.low, found.high, at_least=at_least
+        words, ends = difference_words(
+            row.word,
+            row.interval.ratio,
+            row.interval.low,
+            row.interval.high,
+            at_least=row.or_more and not is_crowded,
         )
     else:
-        said, ends = str(row.word), ""
+        words, ends = str(row.word), ""
     verb, preposition = link_words(row.word)
     if row.word is Word.SAME and not is_named:
         verb = "makes"
     where = f"{f' {preposition} {plain}' * is_named}{_where_words(pair)}"
-    return _Clause(verb, f"{said}{where}", f" ({ends})" if ends else "")
+    return _Clause(verb, f"{words}{where}", f" ({ends})" if ends else "")
 
 
 def _where_words(pair: Pair) -> str:
@@ -131,15 +133,15 @@ def _where_words(pair: Pair) -> str:
     return f"{mode and ' '}{mode}{f' for {pair.plan_label}' if pair.plan_label else ''}"
 
 
-def _joined(who: str, clauses: Sequence[_Clause]) -> Sentence:
+def _join(who: str, clauses: Sequence[_Clause]) -> Sentence:
     """HTTPS is A (…), B (…) and makes C (…)."""
-    said: Sentence = [(f"{who} ", False)]
+    sentence: Sentence = [(f"{who} ", False)]
     for index, clause in enumerate(clauses):
         if index:
-            said.append((" and " if index == len(clauses) - 1 else ", ", False))
+            sentence.append((" and " if index == len(clauses) - 1 else ", ", False))
         verb = "" if index and clauses[index - 1].verb == clause.verb else f"{clause.verb} "
-        said += [(verb, False), (clause.bold, True), (clause.ends, False)]
-    return [*said, (".", False)]
+        sentence += [(verb, False), (clause.bold, True), (clause.ends, False)]
+    return [*sentence, (".", False)]
 
 
 def _beside(pair: Pair, *, is_final: bool) -> str:
@@ -161,9 +163,11 @@ def _beside(pair: Pair, *, is_final: bool) -> str:
 def gap_words(rows: Sequence[PairResult], *, or_more: bool = False) -> str:
     """By how much the two of any of these rows differ: ", by 0.38 to 0.52 ms"; "" of rows without
     intervals. `or_more`: the differences may be larger."""
-    found = [row.interval for row in rows if row.interval]
     gaps_ms = [
-        abs(each.baseline * (end - 1)) / 1000 for each in found for end in (each.low, each.high)
+        abs(row.interval.baseline * (end - 1)) / 1000
+        for row in rows
+        if row.interval
+        for end in (row.interval.low, row.interval.high)
     ]
     if not gaps_ms:
         return ""
@@ -188,15 +192,15 @@ def times_sentence(times: Sequence[ArmTime], *, is_final: bool) -> Sentence:
     plans: dict[str, list[ArmTime]] = {}
     for each in times:
         plans.setdefault(each.plan, []).append(each)
-    ordered = [each for arms in plans.values() for each in sorted(arms, key=lambda arm: arm.us)]
-    said: Sentence = []
-    for index, each in enumerate(ordered[:_MOST]):
+    in_order = [each for arms in plans.values() for each in sorted(arms, key=lambda arm: arm.us)]
+    sentence: Sentence = []
+    for index, each in enumerate(in_order[:_MOST]):
         begins = ". " if index else "" if is_final else "So far "
-        is_of_last = index > 0 and ordered[index - 1].plan == each.plan
+        is_of_last = index > 0 and in_order[index - 1].plan == each.plan
         lead = ", " if is_of_last else f"{begins}{each.plan} takes "
-        said += [(lead, False), (each.text, True), (f" ({each.arm})", False)]
-    more = len(ordered) - _MOST
-    return [*said, (f"; {counted(more, 'more tests')}." if more > 0 else ".", False)]
+        sentence += [(lead, False), (each.text, True), (f" ({each.arm})", False)]
+    more = len(in_order) - _MOST
+    return [*sentence, (f"; {counted(more, 'more tests')}." if more > 0 else ".", False)]
 
 
 def plain_text(sentence: Sentence) -> str:
@@ -241,32 +245,27 @@ def shared_mode(baseline: ArmFacts, candidate: ArmFacts) -> str:
 def _where(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
     tells_mode = not shared_mode(*arms)
     tells_scheme = _differ(arms, "scheme")
-    tells_place = _differ(arms, "target") or (not tells_scheme and _differ(arms, "host", "port"))
+    differs_target = _differ(arms, "target")
+    tells_place = differs_target or (not tells_scheme and _differ(arms, "host", "port"))
+    # What tells two endpoints of one target apart.
+    address = ""
+    if tells_place and not differs_target:
+        host = arm.host if _differ(arms, "host") else ""
+        address = f"{host}:{arm.port}" if _differ(arms, "port") else host
+    # The standard TLS profile has a name only beside another.
+    profile = ""
+    if _differ(arms, "tls_profile"):
+        profile = arm.tls_profile or ("" if tells_scheme else "standard TLS")
     words = [
         arm.target if tells_place else "",
-        _address(arm, arms) if tells_place else "",
+        address,
         arm.scheme.upper() if tells_scheme or (tells_mode and not tells_place) else "",
         MODES[arm.connection_mode] if tells_mode else "",
         point_words(INJECTORS, arm.injectors) if _differ(arms, "injectors") else "",
         arm.swept if _differ(arms, "swept") else "",
-        _profile(arm, arms),
+        profile,
     ]
     return " ".join(filter(None, words))
-
-
-def _profile(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
-    """The TLS profile; the standard one has a name only beside another."""
-    if not _differ(arms, "tls_profile"):
-        return ""
-    return arm.tls_profile or ("" if _differ(arms, "scheme") else "standard TLS")
-
-
-def _address(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
-    """What tells two endpoints of one target apart."""
-    if _differ(arms, "target"):
-        return ""
-    host = arm.host if _differ(arms, "host") else ""
-    return f"{host}:{arm.port}" if _differ(arms, "port") else host
 
 
 def _differ(arms: tuple[ArmFacts, ArmFacts], *names: str) -> bool:

@@ -3,9 +3,10 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
 
-from campaigns.domain.analysis.likeness import ArmRun
+from campaigns.domain.analysis.likeness import ArmRun, texts_of
 from campaigns.domain.metrics.injector_end import (
     TlsHandshakes,
     peers_of,
@@ -55,12 +56,25 @@ def setup_facts(arms: _Arms) -> Facts:
     """Of the runs of each arm, by its label. Machines are left out for who may not see them."""
     arms = {label: runs for label, runs in arms.items() if runs}
     over_tls = {label: runs for label, runs in arms.items() if runs[0].frozen.endpoint.is_tls}
-    shown = {label: runs for label, runs in arms.items() if runs[0].shows_machine}
+    shown_arms = {label: runs for label, runs in arms.items() if runs[0].shows_machine}
+    addresses = texts_of(peer for runs in shown_arms.values() for peer in peers_of(_ends(runs)))
+    notes = {label: dict(runs[0].frozen.environment) for label, runs in shown_arms.items()}
     groups = [
         (TLS, _rows(over_tls, _TLS)),
         (CERTIFICATE, _rows(over_tls, _CERTIFICATE)),
         ("Connections", _connections(arms) + _handshakes(over_tls)),
-        ("Machine", [*_addresses(shown), *_rows(shown, _MACHINE), *_environment(shown)]),
+        (
+            "Machine",
+            [
+                *([("Address", addresses)] if addresses else []),
+                *_rows(shown_arms, _MACHINE),
+                # What people wrote down of the targets.
+                *(
+                    (name, told_once({arm: each.get(name, "") for arm, each in notes.items()}))
+                    for name in dict.fromkeys(chain.from_iterable(notes.values()))
+                ),
+            ],
+        ),
     ]
     return [(title, rows) for title, rows in groups if rows]
 
@@ -81,14 +95,10 @@ _Value = Callable[[Sequence[ArmRun]], Iterable[str | None]]
 
 def _rows(arms: _Arms, columns: Mapping[str, _Value]) -> Rows:
     rows = [
-        (name, told_once({label: _joined(of(runs)) for label, runs in arms.items()}))
+        (name, told_once({label: texts_of(of(runs)) for label, runs in arms.items()}))
         for name, of in columns.items()
     ]
     return [(name, value) for name, value in rows if value]
-
-
-def _joined(values: Iterable[str | None]) -> str:
-    return ", ".join(sorted(set(filter(None, values))))
 
 
 def _ends(runs: Sequence[ArmRun]):
@@ -118,21 +128,6 @@ _CERTIFICATE: Mapping[str, _Value] = {
 }
 
 
-def _addresses(arms: _Arms) -> Rows:
-    addresses = _joined(peer for runs in arms.values() for peer in peers_of(_ends(runs)))
-    return [("Address", addresses)] if addresses else []
-
-
-def _environment(arms: _Arms) -> Rows:
-    """What people wrote down of the targets."""
-    of_arms = {label: dict(runs[0].frozen.environment) for label, runs in arms.items()}
-    names = dict.fromkeys(name for facts in of_arms.values() for name in facts)
-    return [
-        (name, told_once({label: facts.get(name, "") for label, facts in of_arms.items()}))
-        for name in names
-    ]
-
-
 def _connections(arms: _Arms) -> Rows:
     """How many each scheme and mode opened, over all plans and targets."""
     totals: dict[tuple[str, str], list[Total]] = {}
@@ -149,26 +144,26 @@ def _connections(arms: _Arms) -> Rows:
 
 def _opened_words(totals: Sequence[Total], mode: str) -> str:
     """3,600 full handshakes; 40 for 3,600 requests"""
-    opened, ok, failed, full, resumed = (
+    n_opened, ok, n_failed, full, n_resumed = (
         sum(each.count(name) for each in totals)
         for name in ("connections_opened", "ok", "failed", "tls_full", "tls_resumed")
     )
-    if (not opened and mode != ConnectionMode.KEEP_ALIVE) or not ok + failed:
+    if (not n_opened and mode != ConnectionMode.KEEP_ALIVE) or not ok + n_failed:
         return ""
-    if 2 * opened <= ok + failed:
-        return f"{count(opened)} for {counted(ok + failed, 'requests')}"
-    if full and resumed:
-        return f"{count(resumed)} resumed, {count(full)} full"
-    return f"{count(opened)}{' resumed' if resumed else ' full' if full else ''}"
+    if 2 * n_opened <= ok + n_failed:
+        return f"{count(n_opened)} for {counted(ok + n_failed, 'requests')}"
+    if full and n_resumed:
+        return f"{count(n_resumed)} resumed, {count(full)} full"
+    return f"{count(n_opened)}{' resumed' if n_resumed else ' full' if full else ''}"
 
 
 def _handshakes(arms: _Arms) -> Rows:
     """How long one takes, where a run has only one kind; the p99 of a single run."""
     timings: dict[str, list[Timing]] = {}
     for total in (each.measurement.total for runs in arms.values() for each in runs):
-        full, resumed = total.count("tls_full"), total.count("tls_resumed")
+        full, n_resumed = total.count("tls_full"), total.count("tls_resumed")
         timing = total.timing("tls")
-        kind = "Full" if full > 20 * resumed else "Resumed" if resumed > 20 * full else ""
+        kind = "Full" if full > 20 * n_resumed else "Resumed" if n_resumed > 20 * full else ""
         if kind and timing.n:
             timings.setdefault(kind, []).append(timing)
     rows = []

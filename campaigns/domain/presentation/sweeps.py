@@ -140,29 +140,31 @@ def of_runs(runs: Sequence[Figures]) -> tuple[MeanInterval | None, MeanInterval 
 
 def with_speed_up(parameter: str, points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """The points in the order of their values, the trusted ones with their speed-up."""
-    ordered = sorted(points, key=lambda point: point.value)
-    first = ordered[0]
+    points = sorted(points, key=lambda point: point.value)
+    first = points[0]
     if parameter not in DIVIDED or not first.is_trusted or not first.rate_per_s:
-        return ordered
-    return [_against(point, first) for point in ordered]
-
-
-def _against(point: SweepPoint, first: SweepPoint) -> SweepPoint:
-    if not point.is_trusted or not point.rate_per_s:
-        return point
-    speed_up = point.rate_per_s / first.rate_per_s
-    return replace(point, speed_up=speed_up, efficiency=speed_up * first.value / point.value)
+        return points
+    speed_ups = [
+        point.rate_per_s / first.rate_per_s if point.is_trusted and point.rate_per_s else None
+        for point in points
+    ]
+    return [
+        replace(point, speed_up=each, efficiency=each * first.value / point.value)
+        if each
+        else point
+        for point, each in zip(points, speed_ups, strict=True)
+    ]
 
 
 def end_of_growth(points: Sequence[SweepPoint]) -> tuple[SweepPoint, bool] | None:
     """The first trusted point with 95 % of the highest trusted throughput, and whether growth has
     ended there: a trusted point follows. None with fewer than two trusted points."""
-    trusted = [point for point in points if point.is_trusted and point.rate_per_s]
-    if len(trusted) < 2:
+    growth = [point for point in points if point.is_trusted and point.rate_per_s]
+    if len(growth) < 2:
         return None
-    most = max(point.rate_per_s for point in trusted)
-    index = next(i for i, point in enumerate(trusted) if point.rate_per_s >= PLATEAU * most)
-    return trusted[index], index < len(trusted) - 1
+    most = max(point.rate_per_s for point in growth)
+    index = next(i for i, point in enumerate(growth) if point.rate_per_s >= PLATEAU * most)
+    return growth[index], index < len(growth) - 1
 
 
 _TIMES = ("duration", "interval", "mean", "mean_low", "mean_high", "min", "p50", "p95", "max")
@@ -196,6 +198,14 @@ _FEW = say("interval_of_repeats")
 _NOT_THERE = PairResult("mean", text=say("no_reference"))
 _IS_IT = PairResult("mean", text="This is the reference.")
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
+# Where runs differ, an interval need not lie around the average beside it.
+_NOTE = (
+    "Figures are of all requests of a value's runs, intervals and differences of the runs' "
+    "averages; differences on a busy machine are of medians without the injector's part. "
+    "{against}Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not "
+    "all its runs are trusted, so it has no interval and no speed-up. Injector processes on "
+    "one host share its cores."
+)
 
 
 def sweep_table(
@@ -208,22 +218,31 @@ def sweep_table(
     """Value by value a row for each arm: (its name, its points in the order of their values).
     `reference`: the arm that the others are compared with, "" where there is nothing to compare
     with."""
-    figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
+    figure_keys = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
     has_arms = len(arms) > 1
     by_value = [(point, name) for name, points in arms for point in points]
     by_value.sort(key=lambda each: each[0].value)
     figures = [_figures(point) for point, _ in by_value]
     cells = rows_of_cells(
-        [[row[name] for name in figured] for row in figures], [Format()] * len(figured)
+        [[row[name] for name in figure_keys] for row in figures], [Format()] * len(figure_keys)
     )
-    keys = ("n", *figured, "errors", "trusted", *_WORDS)
+    keys = ("n", *figure_keys, "errors", "trusted", *_WORDS)
     if reference:
         against = [
             point.against or (_IS_IT if name == reference else _NOT_THERE)
             for point, name in by_value
         ]
         formats = [Format(1, signed=True)] * 3
-        compared = rows_of_cells(list(map(_differences, against)), formats)
+        # In percent, of the mean response time, or of the median on a busy machine.
+        differences = rows_of_cells(
+            [
+                change_figures(
+                    row.ratio, row.ends, row.why or (row.text if row.baseline is None else _FEW)
+                )
+                for row in against
+            ],
+            formats,
+        )
         # Beside the arm that they are of, else last.
         words = (*_AGAINST, "word")
         keys = (*words, *keys) if has_arms else (*keys, *words)
@@ -236,7 +255,7 @@ def sweep_table(
         of_point = _cells(point, cells[index])
         if reference:
             word = text_cell(str(against[index].word or ""), against[index].text)
-            beside = (*compared[index], word)
+            beside = (*differences[index], word)
             of_point = (*beside, *of_point) if has_arms else (*of_point, *beside)
         if has_arms:
             of_point = (text_cell(name), *of_point)
@@ -247,32 +266,17 @@ def sweep_table(
     if has_arms:
         head = (Column("arm", "arm", is_text=True, is_name=True), *head)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
-    return Table(key, title, head, tuple(tables), label, _note(reference))
-
-
-def _note(reference: str) -> str:
-    """Where runs differ, an interval need not lie around the average beside it."""
-    against = f"Differences and words are against {reference}. " if reference else ""
-    return (
-        "Figures are of all requests of a value's runs, intervals and differences of the runs' "
-        "averages; differences on a busy machine are of medians without the injector's part. "
-        f"{against}Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not "
-        "all its runs are trusted, so it has no interval and no speed-up. Injector processes on "
-        "one host share its cores."
+    note = _NOTE.format(
+        against=f"Differences and words are against {reference}. " if reference else ""
     )
+    return Table(key, title, head, tuple(tables), label, note)
 
 
-def _differences(row: PairResult) -> list[Figure]:
-    """In percent, of the mean response time, or of the median on a busy machine."""
-    why = row.why or (row.text if row.baseline is None else _FEW)
-    return change_figures(row.ratio, row.ends, why)
-
-
-def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
+def _cells(point: SweepPoint, own: Sequence[Cell]) -> tuple[Cell, ...]:
     figures = point.figures if point.is_usable else None
     return (
         count_cell(figures and figures.n, NO_RUN),
-        *figured,
+        *own,
         count_cell(figures and figures.errors, NO_RUN),
         Cell(point.n_trusted, f"{point.n_trusted} of {point.n_runs}", why=point.why),
         *(
@@ -323,20 +327,30 @@ def untrusted(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[st
 
 
 _MOST = 4  # arms in the sentence; the tables below have all
-_MOST_TOLD = 2  # each with a sentence of its own
+_MOST_CLAUSES = 2  # each with a sentence of its own
 
 
 def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
     """[] where no arm has two trusted points."""
     has_plans = len({each.plan_label for each in sweeps}) > 1
-    told = [each for each in sweeps if end_of_growth(each.points)]
-    if not told:
+    grown_sweeps = [each for each in sweeps if end_of_growth(each.points)]
+    if not grown_sweeps:
         return []
-    said = [_clause(_name(sweep, has_plans), sweep) for sweep in told[:_MOST_TOLD]]
-    if (more := len(told) - _MOST_TOLD) > 0:
-        said.append(sentence("sweep_more", sweeps=counted(more, "more sweeps")))
-    untold = [_name(each, has_plans) for each in sweeps if each not in told]
-    return joined([*said, *_told_against(sweeps), _too_few(untold), _unknown(sweeps)])
+    clauses = [_clause(_name(each, has_plans), each) for each in grown_sweeps[:_MOST_CLAUSES]]
+    if (more := len(grown_sweeps) - _MOST_CLAUSES) > 0:
+        clauses.append(sentence("sweep_more", sweeps=counted(more, "more sweeps")))
+    # What is missing of arms without two trusted points.
+    names = [_name(each, has_plans) for each in sweeps if each not in grown_sweeps]
+    if len(names) > _MOST:
+        names = [*names[:_MOST], f"{len(names) - _MOST} more"]
+    too_few = sentence("sweep_too_few", arms=and_joined(names)) if names else []
+    # From where on no arm has a trusted point.
+    points = [point for each in sweeps for point in each.points]
+    last = max(point.value for point in points if point.is_trusted)
+    unknown = []
+    if any(point.value > last for point in points):
+        unknown = sentence("sweep_unknown", value=point_phrase(sweeps[0].field, last))
+    return joined([*clauses, *_against_sentences(sweeps), too_few, unknown])
 
 
 def _name(sweep: SweepAnswer, has_plans: bool) -> str:
@@ -345,8 +359,8 @@ def _name(sweep: SweepAnswer, has_plans: bool) -> str:
 
 def _clause(name: str, sweep: SweepAnswer) -> Sentence:
     point, has_ended = end_of_growth(sweep.points)
-    trusted = [each for each in sweep.points if each.is_trusted and each.rate_per_s]
-    first, last, field = trusted[0], trusted[-1], sweep.field
+    points = [each for each in sweep.points if each.is_trusted and each.rate_per_s]
+    first, last, field = points[0], points[-1], sweep.field
     falls_to = f"{rate(last.rate_per_s)} {at_point(field, last.value)}"
     if point is first and _is_lower(last, point):
         begin = f"{rate(first.rate_per_s)} requests/s"
@@ -354,8 +368,14 @@ def _clause(name: str, sweep: SweepAnswer) -> Sentence:
         return sentence("sweep_falls", arm=name, first=begin, at=at, last=falls_to)
     if point is first:
         low, high = (point_phrase(field, each.value) for each in (first, last))
-        return sentence("sweep_stays", arm=name, rates=_span(trusted), low=low, high=high)
-    more = _times(sweep, point)
+        rates = [each.rate_per_s for each in points]
+        least, most = rate(min(rates)), rate(max(rates))
+        span = f"at {least}" if least == most else f"between {least} and {most}"
+        return sentence("sweep_stays", arm=name, rates=f"{span} requests/s", low=low, high=high)
+    more = ""
+    if field in DIVIDED and point.speed_up:
+        fewest = at_point(field, sweep.points[0].value)
+        more = f", {number(point.speed_up, 1)} times as much as {fewest}"
     if _is_lower(last, point):
         more += f", and falls to {falls_to}"
     return sentence(
@@ -372,25 +392,12 @@ def _is_lower(last: SweepPoint, point: SweepPoint) -> bool:
     return last.rate_per_s < PLATEAU * point.rate_per_s
 
 
-def _span(trusted: Sequence[SweepPoint]) -> str:
-    rates = [each.rate_per_s for each in trusted]
-    low, high = rate(min(rates)), rate(max(rates))
-    return f"at {low} requests/s" if low == high else f"between {low} and {high} requests/s"
-
-
-def _times(sweep: SweepAnswer, point: SweepPoint) -> str:
-    if sweep.field not in DIVIDED or not point.speed_up:
-        return ""
-    fewest = at_point(sweep.field, sweep.points[0].value)
-    return f", {number(point.speed_up, 1)} times as much as {fewest}"
-
-
-def _told_against(sweeps: Sequence[SweepAnswer]) -> Iterator[Sentence]:
+def _against_sentences(sweeps: Sequence[SweepAnswer]) -> Iterator[Sentence]:
     """nginx is faster than apache at 3 of 4 values, by 0.38 to 0.52 ms."""
     for sweep in [each for each in sweeps if each.reference][: _MOST - 1]:
-        judged = [each.against for each in sweep.points if each.against and each.against.word]
+        verdicts = [each.against for each in sweep.points if each.against and each.against.word]
         for word in (Word.FASTER, Word.SLOWER):
-            rows = [each for each in judged if each.word == word]
+            rows = [each for each in verdicts if each.word == word]
             if rows:
                 yield sentence(
                     "sweep_against",
@@ -398,22 +405,6 @@ def _told_against(sweeps: Sequence[SweepAnswer]) -> Iterator[Sentence]:
                     word=word,
                     reference=sweep.reference,
                     n=len(rows),
-                    values=counted(len(judged), "values"),
+                    values=counted(len(verdicts), "values"),
                     gap=gap_words(rows),
                 )
-
-
-def _too_few(names: Sequence[str]) -> Sentence:
-    """What is missing of arms without two trusted points."""
-    if not names:
-        return []
-    shown = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
-    return sentence("sweep_too_few", arms=and_joined(shown))
-
-
-def _unknown(sweeps: Sequence[SweepAnswer]) -> Sentence:
-    """From where on no arm has a trusted point."""
-    trusted = max(p.value for each in sweeps for p in each.points if p.is_trusted)
-    if not any(p.value > trusted for each in sweeps for p in each.points):
-        return []
-    return sentence("sweep_unknown", value=point_phrase(sweeps[0].field, trusted))

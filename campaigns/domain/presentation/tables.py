@@ -103,13 +103,13 @@ class Table:
 
     def without_empty_columns(self) -> "Table":
         """For a page; files have the same columns whatever was measured."""
-        filled = [
+        places = [
             n
             for n in range(len(self.columns))
             if any(row.cells[n].text not in ("", DASH) for row in self.rows)
         ]
-        rows = (replace(row, cells=tuple(row.cells[n] for n in filled)) for row in self.rows)
-        return replace(self, columns=tuple(self.columns[n] for n in filled), rows=tuple(rows))
+        rows = (replace(row, cells=tuple(row.cells[n] for n in places)) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[n] for n in places), rows=tuple(rows))
 
     def with_ends_told(self) -> "Table":
         """With a note on lower ends, if any is shown."""

@@ -117,7 +117,9 @@ def figures_of_perf(perf: PerfUse, rate_per_s: float, nouns: str = "requests") -
     per = said_of(nouns, PER_1000)
     per_1000 = {
         _label(f"{event} {per}", unit): 1000 * scale * per_s / rate_per_s
-        for event, (per_s, _) in sorted(perf.rates.items(), key=_place)
+        for event, (per_s, _) in sorted(
+            perf.rates.items(), key=lambda rate: EVENTS.index(rate[0].removesuffix(":u"))
+        )
         for unit, scale in [_unit(event)]
     }
     return per_1000 | dict(_figures(perf, 1.0))
@@ -127,32 +129,24 @@ def _event_rows(perf: PerfUse, whole_s: float, rate_per_s: float | None) -> Iter
     by_plain_name = {event.removesuffix(":u"): event for event in (*perf.lacks, *perf.rates)}
     for plain in perf.of.events:
         event = by_plain_name.get(plain, plain)
-        if event in perf.rates:
-            yield _counted_row(event, perf.rates[event], whole_s, rate_per_s)
-        else:
+        unit, scale = _unit(event)
+        if event not in perf.rates:
             why = _WHY.get(perf.lacks.get(event, ""), _NOT_TOLD)
-            yield Row(
-                _label(event, _unit(event)[0]),
-                tuple(empty(why) for _ in _COLUMNS),
-                "event",
-                note=why,
-            )
-
-
-def _counted_row(
-    event: str, rate: tuple[float, float], whole_s: float, rate_per_s: float | None
-) -> Row:
-    per_s, counted_percent = rate
-    unit, scale = _unit(event)
-    scaled = per_s * scale
-    per_1000 = Figure(1000 * scaled / rate_per_s if rate_per_s else None, _NO_RATE)
-    total = scaled * whole_s
-    # Events come whole, though their total is a rate times a time.
-    whole = _cell(Figure(total)) if unit else figure_cell(Figure(round(total)), 0)
-    cells = [whole, _cell(Figure(scaled)), _cell(per_1000)]
-    share = percent(counted_percent / 100)
-    note = f"extrapolated: perf counted it for {share} of the time" if counted_percent < 100 else ""
-    return Row(_label(event, unit), tuple(cells), "event", note=note)
+            cells = tuple(empty(why) for _ in _COLUMNS)
+            yield Row(_label(event, unit), cells, "event", note=why)
+            continue
+        per_s, counted_percent = perf.rates[event]
+        amount = per_s * scale
+        per_1000 = Figure(1000 * amount / rate_per_s if rate_per_s else None, _NO_RATE)
+        total = amount * whole_s
+        # Events come whole, though their total is a rate times a time.
+        whole = _cell(Figure(total)) if unit else figure_cell(Figure(round(total)), 0)
+        note = ""
+        if counted_percent < 100:
+            share = percent(counted_percent / 100)
+            note = f"extrapolated: perf counted it for {share} of the time"
+        cells = (whole, _cell(Figure(amount)), _cell(per_1000))
+        yield Row(_label(event, unit), cells, "event", note=note)
 
 
 def _figures(perf: PerfUse, whole_s: float) -> Iterator[tuple[str, float]]:
@@ -173,11 +167,6 @@ def _cell(figure: Figure) -> Cell:
     """Each in its own decimals: the rows are of different things."""
     (cell,) = column_cells([figure], decimals=0 if figure.value == 0 else None)
     return cell
-
-
-def _place(rate: tuple[str, tuple[float, float]]) -> int:
-    """Of an event with its rate, among all events."""
-    return EVENTS.index(rate[0].removesuffix(":u"))
 
 
 def _unit(event: str) -> tuple[str, float]:
@@ -251,21 +240,18 @@ def profile_table(source: str, profile: Profile, measured_s: float | None) -> Ta
         )
         for each, share in zip(profile.functions, shares, strict=True)
     )
-    title, note = f"Profile of {source}", _profile_note(profile, measured_s)
+    note = profile.fault
+    if not note:
+        whole, length = counted(profile.samples, "samples"), duration(profile.lasted_s)
+        of = f"; the measurement took {duration(measured_s)}" if measured_s else ""
+        note = f"perf record of {profile.of.words}: {whole} in {length}{of}."
+    title = f"Profile of {source}"
     return Table(f"profile-{source}", title, _PROFILE, rows, "function", note)
 
 
 def no_profile_table(of: PerfOf) -> Table:
     """Of a run whose campaign asked for a profile, and nobody told one."""
     return Table("profile", f"Profile of {of.words}", _PROFILE, (), "function", _UNASKED)
-
-
-def _profile_note(profile: Profile, measured_s: float | None) -> str:
-    if profile.fault:
-        return profile.fault
-    whole, lasted = counted(profile.samples, "samples"), duration(profile.lasted_s)
-    of = f"; the measurement took {duration(measured_s)}" if measured_s else ""
-    return f"perf record of {profile.of.words}: {whole} in {lasted}{of}."
 
 
 # What is counted: the chosen processes where every run has these, else the machine.
@@ -301,8 +287,8 @@ class CostKind:
 
     def said_of(self, nouns: str) -> "CostKind":
         """In the words of what the campaign's tests count."""
-        title, explained, per = (said_of(nouns, each) for each in (self.title, self.help, self.per))
-        return replace(self, title=title, help=explained, per=per)
+        title, help_text, per = (said_of(nouns, each) for each in (self.title, self.help, self.per))
+        return replace(self, title=title, help=help_text, per=per)
 
 
 CPU = CostKind(
@@ -379,7 +365,7 @@ class ComparedCost:
         return _COST_WORDS.get(self.difference.word, str(self.difference.word or ""))
 
 
-def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Table:
+def compared_costs_table(kind: CostKind, costs: Sequence[ComparedCost]) -> Table:
     """What the candidate costs more than the baseline."""
     figures = [
         [
@@ -387,11 +373,11 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
             Figure(row.difference),
             *_ratio_figures(row, NO_INTERVAL),
         ]
-        for row in (each.difference for each in compared)
+        for row in (each.difference for each in costs)
     ]
     formats = [Format(), Format(), Format(signed=True), *[Format(is_ratio=True)] * 3]
     cells = rows_of_cells(figures, formats)
-    baselines, candidates = ({each.names[side] for each in compared} for side in (0, 1))
+    baselines, candidates = ({each.names[side] for each in costs} for side in (0, 1))
     return Table(
         f"{kind.key}-compared",
         kind.compared_title,
@@ -409,17 +395,17 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
                 (*of_pair, text_cell(each.word, each.difference.text)),
                 note=each.difference.text,
             )
-            for each, of_pair in zip(compared, cells, strict=True)
+            for each, of_pair in zip(costs, cells, strict=True)
         ),
         label_title="comparison",
     )
 
 
-def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
+def cost_sentence(kind: CostKind, costs: Sequence[ComparedCost]) -> Sentence:
     """Such as "New connection: HTTPS costs the server 21 % more CPU per request than HTTP (95 %
     interval +18 to +24 %).", or "… moves 310 % more bytes per request …"."""
     sentences = []
-    for each in compared:
+    for each in costs:
         baseline, candidate = each.names
         interval, word = each.difference.interval, each.word
         if word.startswith("costs"):

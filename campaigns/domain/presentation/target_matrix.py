@@ -91,7 +91,7 @@ class RowLikeness:
 
     plan: str
     names: tuple[str, ...]
-    found: tuple[Likeness, ...]
+    likenesses: tuple[Likeness, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,12 @@ class LikeLine:
 
 def like_lines(rows: Sequence[RowLikeness]) -> list[LikeLine]:
     """One for each name, in the order of the first plan's."""
-    names = [each.name for each in rows[0].found] if rows else []
+    names = [each.name for each in rows[0].likenesses] if rows else []
     return [
-        _line(name, [(row, next(each for each in row.found if each.name == name)) for row in rows])
+        _line(
+            name,
+            [(row, next(each for each in row.likenesses if each.name == name)) for row in rows],
+        )
         for name in names
     ]
 
@@ -350,37 +353,31 @@ def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
             orders.setdefault(_order(row), {})[name] = row
     if not orders:
         return []
-    unclear = orders.pop("", {})
-    said = [sentence("orders_differ")] if len(orders) > 1 else []
-    for order, found in orders.items():
-        is_all = 2 < len(found) == len(rows) == len(times)
-        at = f"all {len(rows)} plans" if is_all else _plans(found, len(rows))
-        ahead = [each.row for row in found.values() for each in _steps(row)]
+    sentences = [sentence("orders_differ")] if len(orders) - ("" in orders) > 1 else []
+    # Rows in which nobody is clearly ahead, by the code of what is said of them.
+    unclear: dict[str, dict[str, MatrixRow]] = {}
+    for name, row in orders.pop("", {}).items():
+        is_same = all(each.why == SAME for each in row.order)
+        unclear.setdefault("order_same" if is_same else "order_open", {})[name] = row
+    for order, rows_alike in orders.items():
+        is_all = 2 < len(rows_alike) == len(rows) == len(times)
+        at = f"all {len(rows)} plans" if is_all else _plans(rows_alike, len(rows))
+        ahead = [each.row for row in rows_alike.values() for each in _steps(row)]
         gap = gap_words(ahead, or_more=any(each.or_more for each in ahead))
-        said.append(sentence("order", order=order, plans=at, gap=gap))
-    codes = _unclear(unclear)
-    for code, alike in codes.items():
-        such_as = _bounds(alike) if code == "order_open" or len(codes) == 1 else ""
-        said.append(sentence(code, plans=_plans(alike, len(rows)), such_as=such_as))
+        sentences.append(sentence("order", order=order, plans=at, gap=gap))
+    for code, alike in unclear.items():
+        such_as = _bounds(alike) if code == "order_open" or len(unclear) == 1 else ""
+        sentences.append(sentence(code, plans=_plans(alike, len(rows)), such_as=such_as))
     unknown = [name for name, row in rows if not row.order]
     if unknown and is_final:
-        said.append(sentence("order_unknown", plans=_plans(unknown, len(rows))))
-    return joined(said)
+        sentences.append(sentence("order_unknown", plans=_plans(unknown, len(rows))))
+    return joined(sentences)
 
 
 def _plans(names: Collection[str], n_all: int) -> str:
     if len(names) > _MOST_PLANS:
         return f"{len(names)} of {n_all} plans"
     return and_joined(list(names))
-
-
-def _unclear(rows: Mapping[str, MatrixRow]) -> dict[str, dict[str, MatrixRow]]:
-    """Rows in which nobody is clearly ahead, by the code of what is said of them."""
-    found: dict[str, dict[str, MatrixRow]] = {}
-    for name, row in rows.items():
-        is_same = all(each.why == SAME for each in row.order)
-        found.setdefault("order_same" if is_same else "order_open", {})[name] = row
-    return found
 
 
 def _bounds(rows: Mapping[str, MatrixRow]) -> str:

@@ -61,9 +61,9 @@ def ends_cell(verdict: Verdict) -> Cell:
 
 def _worst_of(verdicts: Sequence[Verdict]) -> Verdict | None:
     """Of one rule in several runs that with the worst figure; None if it had none in any."""
-    measured = [each for each in verdicts if each.measured is not None]
     worst = min if verdicts[0].metric in RATES else max
-    return worst(measured, key=lambda each: each.measured, default=None)
+    with_figure = (each for each in verdicts if each.measured is not None)
+    return worst(with_figure, key=lambda each: each.measured, default=None)
 
 
 def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
@@ -71,7 +71,7 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     every = [each for verdicts in runs for each in verdicts if each.is_broken]
     broken = [each for each in every if not each.lacks_agent]
     missing = dict.fromkeys(each.rule for each in every if each.lacks_agent) if is_over else {}
-    unknown = f"Not measured, without an agent: {_listed(list(missing))}" if missing else ""
+    unknown = f"Not measured, without an agent: {_list_words(list(missing))}" if missing else ""
     if not broken:
         return unknown
     by_rule: dict[str, list[Verdict]] = {}
@@ -82,8 +82,13 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     )
     where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
     verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
-    rules = [f"{rule} ({_measured_words(some, verb)})" for rule, some in by_rule.items()]
-    text = f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+    rules = []
+    for rule, some in by_rule.items():
+        noun = "session" if some[0].metric.startswith("session") else "request"
+        worst = _worst_of(some)
+        words = f"{verb} {ends_cell(worst).text}" if worst else f"no {noun} succeeded"
+        rules.append(f"{rule} ({words})")
+    text = f"Broken{'' if is_over else ' so far'}{where}: {_list_words(rules)}"
     return f"{text}. {unknown}" if unknown else text
 
 
@@ -92,7 +97,7 @@ def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
     verdicts = [each for some in runs for each in some]
     if not verdicts or not all(each.passed and not each.is_open for each in verdicts):
         return ""
-    return f"Kept: {_listed(list(dict.fromkeys(each.rule for each in verdicts)))}"
+    return f"Kept: {_list_words(list(dict.fromkeys(each.rule for each in verdicts)))}"
 
 
 def open_words(verdicts: Sequence[Verdict]) -> list[str]:
@@ -110,20 +115,14 @@ def _why_open(verdict: Verdict) -> str:
     is_long = verdict.at_least is not None and verdict.at_least >= verdict.limit
     if verdict.measured is None or verdict.passed or is_long:
         return "The measurement cannot tell whether the rule is kept."
-    measured = f"{measured_cell(verdict.measured, verdict).text} as measured"
+    text = f"{measured_cell(verdict.measured, verdict).text} as measured"
     if verdict.at_least is None:
-        return f"{measured} on a busy machine, whose delay it may be."
+        return f"{text} on a busy machine, whose delay it may be."
     least = measured_cell(verdict.at_least, verdict).text
-    return f"{measured}, {least} without the injector's part."
+    return f"{text}, {least} without the injector's part."
 
 
-def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
-    if worst := _worst_of(verdicts):
-        return f"{verb} {ends_cell(worst).text}"
-    return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
-
-
-def _listed(rules: list[str]) -> str:
+def _list_words(rules: list[str]) -> str:
     if len(rules) > _MOST_NAMED + 1:
         rules = [*rules[:_MOST_NAMED], f"{len(rules) - _MOST_NAMED} more"]
     return and_joined(rules)
@@ -142,19 +141,16 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
-    figures = _measured(verdict), limit_cell(verdict)
     if verdict.is_open:
-        return (*figures, _result([verdict]), empty(_why_open(verdict)))
-    return (
-        *figures,
-        _result([verdict]),
-        empty("The rule is not broken.")
-        if verdict.passed
-        else count_cell(verdict.since, _NO_AGENT),
-    )
+        since = empty(_why_open(verdict))
+    elif verdict.passed:
+        since = empty("The rule is not broken.")
+    else:
+        since = count_cell(verdict.since, _NO_AGENT)
+    return _figure_cell(verdict), limit_cell(verdict), _result([verdict]), since
 
 
-def _measured(verdict: Verdict) -> Cell:
+def _figure_cell(verdict: Verdict) -> Cell:
     if verdict.measured is not None:
         return ends_cell(verdict)
     if verdict.lacks_agent:
@@ -179,9 +175,14 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
     for label, runs in tests:
         for verdicts in zip(*runs, strict=False):
             first, n_kept = verdicts[0], sum(each.passed and not each.is_open for each in verdicts)
+            # Where nothing succeeded in some run, that is the worst.
+            lacking = (
+                each for each in verdicts if each.measured is None and not each.is_of_machine
+            )
+            worst = next(lacking, None) or _worst_of(verdicts) or first
             cells = (
                 text_cell(f"{n_kept} of {counted(len(verdicts), 'runs')}"),
-                _worst(verdicts),
+                _figure_cell(worst),
                 limit_cell(first),
                 _result(verdicts),
             )
@@ -189,12 +190,6 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
     columns = tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result"))
     note = "A test keeps a rule if all its finished runs do whose measurements can be used."
     return Table("thresholds", "Thresholds", columns, tuple(rows), "test and rule", note)
-
-
-def _worst(verdicts: Sequence[Verdict]) -> Cell:
-    """Where nothing succeeded in some run, that is the worst."""
-    lacking = (each for each in verdicts if each.measured is None and not each.is_of_machine)
-    return _measured(next(lacking, None) or _worst_of(verdicts) or verdicts[0])
 
 
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}

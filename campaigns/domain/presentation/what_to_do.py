@@ -191,11 +191,11 @@ def words_of(kind: str) -> str:
         return kind.replace("_", " ")
 
 
-def frequent_cause(judged: Iterable[Judgement], n_runs: int, nouns: str = "runs") -> str:
+def frequent_cause(judgements: Iterable[Judgement], n_runs: int, nouns: str = "runs") -> str:
     """The most frequent cause in the judgements of runs without an answer, of `n_runs` in all:
     "the injector had no CPU in 14 of 15 runs"."""
     by_cause: dict[str, list[JudgementReason]] = {}
-    for each in map(blame, judged):
+    for each in map(blame, judgements):
         by_cause.setdefault(CRITERIA[each.code].cause, []).append(each)
     alike = max(by_cause.values(), key=len)
     cause = blamed_words(alike)
@@ -219,9 +219,9 @@ def blamed_sentence(alike: Sequence[JudgementReason], worst: JudgementReason) ->
     return f"{words[:1].upper()}{words[1:]}."
 
 
-def no_answer_words(judged: Iterable[Judgement], n_runs: int, *, so_far: bool = False) -> str:
+def no_answer_words(judgements: Iterable[Judgement], n_runs: int, *, so_far: bool = False) -> str:
     """ "No answer: the injector had no CPU in 14 of 15 runs"; without a count for one run."""
-    return f"No answer{' so far' if so_far else ''}: {frequent_cause(judged, n_runs)}"
+    return f"No answer{' so far' if so_far else ''}: {frequent_cause(judgements, n_runs)}"
 
 
 _MOST = 3
@@ -273,39 +273,39 @@ _OF_LOGIN = {401, 403}
 
 
 def what_to_do(
-    judged: Iterable[Judgement], rows: Sequence[FailureRow], attempts: int, found: Answers
+    judgements: Iterable[Judgement], rows: Sequence[FailureRow], attempts: int, badge: Answers
 ) -> tuple[Remedy, ...]:
     """() where the measurement can be used and the target neither failed nor was overloaded, nor
     did nothing but redirect.
 
-    `rows` are the failures of so many attempts, `found` is what the badge tells. Where each attempt
+    `rows` are the failures of so many attempts, `badge` is what the badge tells. Where each attempt
     was refused or answered wrongly, that is what to mend, whatever the injector lacked.
     """
-    judged = list(judged)
-    if found.trust == Trust.NO_ANSWER:
+    judgements = list(judgements)
+    if badge.trust == Trust.NO_ANSWER:
         # No injector makes such failures, however busy it is.
         is_certain = all(row.status > 0 or row.kind in _WHATEVER_THE_INJECTOR for row in rows)
         if is_certain and everything_failed(rows, attempts):
-            return (*_of_failures(rows), *_of_injector(judged))[:_MOST]
-        again = _MEASURE_THE_REST if found.is_usable_in_part else _MEASURE_AGAIN
-        return (*_of_injector(judged), again)
-    if found.target_state == TargetState.FAILING:
+            return (*_of_failures(rows), *_of_injector(judgements))[:_MOST]
+        again = _MEASURE_THE_REST if badge.is_usable_in_part else _MEASURE_AGAIN
+        return (*_of_injector(judgements), again)
+    if badge.target_state == TargetState.FAILING:
         return tuple(_of_failures(rows))[:_MOST]
-    if found.trust == Trust.BUSY:
-        return (*_of_injector(judged), _MEASURE_TAIL)
-    if judged and all(each.target.has(ONLY_REDIRECTS) for each in judged):
+    if badge.trust == Trust.BUSY:
+        return (*_of_injector(judgements), _MEASURE_TAIL)
+    if judgements and all(each.target.has(ONLY_REDIRECTS) for each in judgements):
         return (_NOT_THE_PAGE,)
-    if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
+    if badge.target_state == TargetState.OVERLOADED and not badge.finds_limit:
         return (_FIND_LIMIT,)
     return ()
 
 
-def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
+def _of_injector(judgements: Iterable[Judgement]) -> list[Remedy]:
     """Of the runs whose figures were spoilt: what others were doubted for spoilt nothing."""
-    blamed = [blame(each) for each in judged if each.is_in_doubt]
+    causes = [blame(each) for each in judgements if each.is_in_doubt]
     by_text = {}
-    for code, _ in Counter(each.code for each in blamed).most_common():
-        cause = blamed_words([each for each in blamed if each.code == code])
+    for code, _ in Counter(each.code for each in causes).most_common():
+        cause = blamed_words([each for each in causes if each.code == code])
         text = CRITERIA[code].remedy
         by_text.setdefault(text, Remedy(f"{cause[:1].upper()}{cause[1:]}.", text, Place.HOSTS))
     return list(by_text.values())[:_MOST_CAUSES]
@@ -352,11 +352,11 @@ def next_step(overheads: Sequence[OverheadAnswer], room: int) -> NextStep | None
     if seconds and room and max(seconds) <= LONGEST_LIMIT_S:
         more_s = max(LEAST_S_OF_AN_ARM, *seconds)
         return NextStep("", f"Measure {duration(more_s)} more", 1, more_s)
-    wanted = [each.more for each in overheads if each.more and each.n_usable]
-    if not wanted:
+    blocks_wanted = [each.more for each in overheads if each.more and each.n_usable]
+    if not blocks_wanted:
         return None
-    fitting = [more for more in wanted if more <= room]
-    more = max(fitting or wanted)
+    fitting = [more for more in blocks_wanted if more <= room]
+    more = max(fitting or blocks_wanted)
     blocks = counted(more, "more blocks")
     if not fitting:
         return NextStep("Too noisy to settle with more runs. Try longer runs.")

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.analysis.criteria import CRITERIA
-from campaigns.domain.analysis.judgement import Judgement, Observed, judge
+from campaigns.domain.analysis.judgement import Judgement, Observation, judge
 from campaigns.domain.analysis.limit import blame, limit_of, others_cpu
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.snapshot import Timing
@@ -18,7 +18,7 @@ STARVED = {"own_time": 20_000}
 
 
 def judged(**observed: float) -> Judgement:
-    seen = {code: Observed(value) for code, value in observed.items()}
+    seen = {code: Observation(value) for code, value in observed.items()}
     return judge(seen, Timing.of([20_000] * 2000))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE, Aspect, Limits
-from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observed, judge
+from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observation, judge
 from campaigns.domain.analysis.messages import MESSAGES
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
@@ -25,7 +25,7 @@ HEALTHY, CHANGING, OVERLOADED, FAILING = TargetState
 def judged(us: int = 10_000, n: int = 5000, limits=LIMITS, **values) -> Judgement:
     """The judgement of these values by code, and of n response times of `us`."""
     observed = {
-        code: each if isinstance(each, Observed) else Observed(each)
+        code: each if isinstance(each, Observation) else Observation(each)
         for code, each in values.items()
     }
     return judge(observed, Timing.of(np.full(n, us)), limits)
@@ -183,16 +183,16 @@ def test_without_any_request_nothing_is_said_about_the_target():
 
 
 def test_lateness_counts_against_the_run_s_own_percentile():
-    late = [Observed(us, measure="p99", whole=100_000) for us in (9_900, 10_200, 25_200)]
+    late = [Observation(us, measure="p99", whole=100_000) for us in (9_900, 10_200, 25_200)]
     found = [judged(100_000, late=each).measurement for each in late]
     assert [each.state for each in found] == [TRUSTED, TRUSTED, BUSY]
     assert [len(each.reasons) for each in found] == [0, 1, 1]
 
 
 def test_lateness_without_an_effect_on_the_p99_is_no_doubt():
-    harmless = Observed(900, measure="p99", whole=2_000)
+    harmless = Observation(900, measure="p99", whole=2_000)
     assert not judged(late=12_500, own_time_p99=harmless).measurement.reasons
-    only_typical = Observed(100, measure="p50", whole=2_000)
+    only_typical = Observation(100, measure="p50", whole=2_000)
     assert codes(judged(late=12_500, own_time=only_typical).measurement) == ["late"]
 
 
@@ -205,19 +205,19 @@ def test_what_the_injector_added_counts_against_what_the_times_are_without_it():
         (24_900, 100_000, (TRUSTED, 1)),
         (25_100, 100_000, (BUSY, 1)),
     ]:
-        added = Observed(own_us, measure="p99", whole=p99_us)
+        added = Observation(own_us, measure="p99", whole=p99_us)
         judgement = judged(us=p99_us + own_us, own_time_p99=added).measurement
         assert (judgement.state, len(judgement.reasons)) == expected
 
 
 def test_a_handshake_is_one_more_wait_that_any_client_has():
     for waits, n_notes in [(1, 1), (2, 0)]:
-        added = Observed(600, measure="p50", whole=3_000, waits=waits)
+        added = Observation(600, measure="p50", whole=3_000, waits=waits)
         assert len(judged(us=3_600, own_time=added).measurement.reasons) == n_notes
 
 
 def test_a_reason_has_value_limit_and_worst_second():
-    (reason,) = judged(cpu=Observed(0.9, second=12, injector=2)).measurement.reasons
+    (reason,) = judged(cpu=Observation(0.9, second=12, injector=2)).measurement.reasons
     assert reason.state == BUSY
     assert (reason.value, reason.limit, reason.second) == (0.9, 0.85, 12)
 
@@ -249,7 +249,7 @@ def test_settings_may_move_a_limit_but_not_invent_one():
 class TestWithoutTheMachine:
     """For those who may not know what the target's machine did."""
 
-    FULL = Observed(20, measure=" from 0:42 on")
+    FULL = Observation(20, measure=" from 0:42 on")
 
     def test_the_answer_stays_and_its_reason_is_that_nothing_is_shown(self):
         for code in TARGET_MACHINE:
@@ -342,7 +342,7 @@ _ANSWERS = {
 
 def _judged_by(code: str) -> Judgement:
     value = _VALUES.get(CRITERIA[code].unit, 2.0)
-    seen = Observed(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
+    seen = Observation(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
     return judge({code: seen}, Timing.of([20_000] * 500))
 
 
@@ -362,7 +362,7 @@ def test_a_judgement_is_stored_without_words_and_read_as_it_was():
 
 
 def test_a_judgement_of_release_0_2_0_keeps_its_words():
-    old = judged(cpu=Observed(0.9, 3)).to_json()
+    old = judged(cpu=Observation(0.9, 3)).to_json()
     old["measurement"]["reasons"][0]["text"] = "The injector was at its limit."
     assert Judgement.from_row(old).measurement.text == "The injector was at its limit."
 

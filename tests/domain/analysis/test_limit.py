@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.analysis.judgement import Observed, judge
+from campaigns.domain.analysis.judgement import Observation, judge
 from campaigns.domain.analysis.limit import (
     Busy,
     MachineLoad,
@@ -25,13 +25,13 @@ from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
 
 OPEN = plan_spec(model="open", rate_per_s=200, duration_s=60)
-CPU_FULL = Observed(20, measure=" from 0:42 on")
+CPU_FULL = Observation(20, measure=" from 0:42 on")
 IDLE, BUSY = 0.43, 1.0
 
 
 def limit(highest_cpu: float | None = None, spec=OPEN, watched: float | None = None, **observed):
     values = {
-        code: each if isinstance(each, Observed) else Observed(each)
+        code: each if isinstance(each, Observation) else Observation(each)
         for code, each in observed.items()
     }
     machines = []
@@ -120,14 +120,14 @@ def test_a_machine_s_link_is_as_full_as_its_busier_direction():
 
 
 def test_noise_is_a_note_of_a_run_that_took_turns_and_what_was_not_sent_a_doubt():
-    observed = {"own_time": Observed(5_000), "steal": Observed(0.2), "dropped": Observed(0.5)}
-    judged = judge(observed, Timing.of([10_000] * 2000))
+    seen = {"own_time": Observation(5_000), "steal": Observation(0.2), "dropped": Observation(0.5)}
+    judged = judge(seen, Timing.of([10_000] * 2000))
     assert judged.is_busy
     noted = with_noise_noted(judged)
     assert [each.code for each in noted.measurement.reasons] == ["dropped"]
     assert noted.measurement.state == noted.measurement.reasons[0].state
     assert "steal" in {each.code for each in noted.notes}
-    quiet = with_noise_noted(judge({"steal": Observed(0.2)}, Timing.of([10_000] * 2000)))
+    quiet = with_noise_noted(judge({"steal": Observation(0.2)}, Timing.of([10_000] * 2000)))
     assert (quiet.measurement.state, quiet.is_busy) == (Trust.TRUSTED, False)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.analysis.judgement import Observed, judge
+from campaigns.domain.analysis.judgement import Observation, judge
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing, Total
@@ -56,7 +56,7 @@ def test_a_measurement_that_cannot_be_used_breaks_no_rule():
     for style in REPORTS:
         seen = measurement(total(HUNDRED))
         seen.thresholds = [Verdict("p95 < 50 ms", "p95", 50, "ms", 95.1, False, 3)]
-        judged = judge({"cpu": Observed(0.9)}, Timing.of(HUNDRED))
+        judged = judge({"cpu": Observation(0.9)}, Timing.of(HUNDRED))
         lines = REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", judged)).splitlines()
         assert "  open  p95 < 50 ms: 95.1 ms" in lines
         assert "  FAILED  p95 < 50 ms: 95.1 ms, since second 3" in report(style, seen).splitlines()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.judgement import LimitsByCode, Observed, judge
+from campaigns.domain.analysis.judgement import LimitsByCode, Observation, judge
 from campaigns.domain.analysis.limit import Limit, Who
 from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.metrics.outcomes import FailureRow, Kind
@@ -63,7 +63,7 @@ def test_all_have_failed_where_no_attempt_was_ok():
 
 def test_it_has_the_limits_by_which_runs_are_judged():
     limits = LimitsByCode.with_overrides({"cpu": [0.9, 0.95], "link": [None, None]})
-    seen = {"cpu": Observed(0.75), "link": Observed(0.85)}
+    seen = {"cpu": Observation(0.75), "link": Observation(0.85)}
     judged = judge(seen, Timing.of([10_000] * 2000), limits)
     table = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None), limits)
     assert [[cell.text for cell in row.cells] for row in table.rows] == [
@@ -74,7 +74,7 @@ def test_it_has_the_limits_by_which_runs_are_judged():
 
 def test_a_cpu_that_was_full_with_other_guests_has_what_they_took_beside_it():
     machine = MachineUse("shop-1", 60, 60.0, 2, figures={"cpu": (0.5, 0.6), "stolen": (0.3, 0.4)})
-    judged = judge({"target_cpu": Observed(20, measure=" on")}, Timing.of([10_000] * 2000))
+    judged = judge({"target_cpu": Observation(20, measure=" on")}, Timing.of([10_000] * 2000))
     table = limit_table(Limit(Who.TARGET, ""), judged, {}, [machine], (None, None))
     assert [(row.label, row.cells[0].text) for row in table.rows] == [
         ("target: CPU, %", "60"),
@@ -84,7 +84,7 @@ def test_a_cpu_that_was_full_with_other_guests_has_what_they_took_beside_it():
 
 def test_a_figure_is_on_its_side_of_the_limit():
     for cpu, said in [(0.6004, ["60.04", "60", "yes"]), (0.59997, ["59.997", "60", "no"])]:
-        seen = {"cpu": Observed(cpu)}
+        seen = {"cpu": Observation(cpu)}
         judged = judge(seen, Timing.of([10_000] * 2000))
         (row,) = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None)).rows
         assert [cell.text for cell in row.cells] == said

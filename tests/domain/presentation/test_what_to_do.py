@@ -3,7 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from campaigns.domain.analysis.judgement import Observed, judge
+from campaigns.domain.analysis.judgement import Observation, judge
 from campaigns.domain.metrics.outcomes import DROPPED, FailureRow, Kind
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
@@ -52,7 +52,7 @@ def test_the_likeliest_comes_first_with_one_place_each():
 
 
 def test_nothing_but_redirects_asks_for_the_page_behind_them():
-    judged = judge({"only_redirects": Observed(1.0)}, Timing.of([10_000] * 2000))
+    judged = judge({"only_redirects": Observation(1.0)}, Timing.of([10_000] * 2000))
     (asked,) = what_to_do([judged], [], 100, Answers("trusted", "healthy"))
     assert asked.place == "plan"
 
@@ -64,7 +64,7 @@ def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all():
         (("connect_refused", 0, 99), False),  # one got through
         (("connect_timeout", 0, 100), False),  # may be for want of CPU
     ]:
-        judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+        judged = judge({"cpu": Observation(0.9)}, Timing.of([10_000] * 2000))
         found = what_to_do([judged], rows(failure), 100, Answers("no_answer"))
         assert (found[0].place != "hosts") is is_certain
         assert len(found) == 2
@@ -72,7 +72,7 @@ def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all():
 
 def test_what_is_noted_of_some_runs_is_no_cause_of_one_without_an_answer():
     lost, busy, late = (
-        judge({code: Observed(value)}, Timing.of([10_000] * 2000))
+        judge({code: Observation(value)}, Timing.of([10_000] * 2000))
         for code, value in (("lost_shards", 1), ("cpu", 0.7), ("late", 1_500))
     )
     judged = [busy, busy, late, late, lost]
@@ -97,7 +97,7 @@ PLAN = Plan.from_json(plan_spec())
 
 
 def ended(n: int = 2000, **observed: float) -> RunStatus:
-    seen = {code: Observed(value) for code, value in observed.items()}
+    seen = {code: Observation(value) for code, value in observed.items()}
     figures = SimpleNamespace(n=n, attempts=n, errors=0)
     judged = judge(seen, Timing.of([10_000] * n))
     return RunStatus("done", "complete", judged, "", figures, PLAN)
@@ -115,7 +115,7 @@ def test_a_reason_is_told_of_the_runs_that_have_it():
 
 
 def judged_by(code: str, value: float):
-    return judge({code: Observed(value)}, Timing.of([10_000] * 2000))
+    return judge({code: Observation(value)}, Timing.of([10_000] * 2000))
 
 
 def test_the_most_frequent_cause_is_named_with_its_runs():
