@@ -199,11 +199,11 @@ def make_parser() -> argparse.ArgumentParser:
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
     add("--requests-csv", metavar="FILE", help=_CSV)
     add("--strict", action="store_true", help=_STRICT)
-    printed = parser.add_mutually_exclusive_group()
-    printed.add_argument(
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a report (off)"
     )
-    printed.add_argument(
+    output.add_argument(
         "--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)"
     )
     add_against_options(parser)
@@ -234,7 +234,8 @@ def main(arguments: list[str]) -> int:
     except (Refusal, BenchsiteError, ValueError, OSError) as error:
         return _refuse(parser, error)
     try:
-        _print(_report(options, order, run))
+        as_json = options.json and json.dumps(run.to_json())
+        _print(as_json or run.report(options.report, order))
         for line in advice(run.measurement.failures):
             tell(line)
         _write(options.hlog, lambda: "".join(f"{line}\n" for line in hlog_lines(run)))
@@ -308,12 +309,6 @@ def _status(run: LocalRun, *, is_strict: bool) -> int:
     return NO_ANSWER if is_open or not run.judgement.is_usable else OK
 
 
-def _report(options: argparse.Namespace, order: dict[str, Any], run: LocalRun) -> str:
-    if options.json:
-        return json.dumps(run.to_json())
-    return run.report(options.report, order)
-
-
 def make_order(options: argparse.Namespace) -> dict[str, Any]:
     """The order of the protocol that the options describe. Raises ValueError."""
     if options.processes < 1:
@@ -341,11 +336,16 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         plan, secrets = {**paste.plan, **plan, "steps": paste.plan["steps"]}, paste.secrets
         plan["auth"] = plan["auth"] or paste.plan.get("auth", {})
     check_shares(options, plan["load"].get("shares") or ())
+    tls = tls_fields(options, endpoint["scheme"])
+    if fault := address_fault(options.address):
+        raise ValueError(f"--address: {fault}")
+    if options.address:
+        endpoint["address"] = options.address
     return {
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": plan,
-        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]) | _pinned(options),
+        "endpoint": endpoint | tls,
         "connection_mode": _mode(options, plan, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
         "secrets": (secrets or read_secrets(options, plan)) | read_client_key(options),
@@ -363,13 +363,6 @@ def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> Con
     mode = options.mode or plan.get("connection_mode", ConnectionMode.KEEP_ALIVE)
     is_kept = mode == ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else mode
-
-
-def _pinned(options: argparse.Namespace) -> dict[str, str]:
-    """Raises ValueError where it is no address, or one that no load may go to."""
-    if fault := address_fault(options.address):
-        raise ValueError(f"--address: {fault}")
-    return {"address": options.address} if options.address else {}
 
 
 def _read_url(text: str) -> tuple[dict[str, Any], str]:

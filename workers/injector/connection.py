@@ -45,12 +45,12 @@ class Connection:
     `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
     `written` is how much of what it was dialled with the kernel has taken.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
-    `timed` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
+    `timer` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
     goes, if load goes over all addresses of a name.
     """
 
     __slots__ = (
-        "connected", "offered", "peer", "recv", "secured", "send", "sock", "timed", "tls",
+        "connected", "offered", "peer", "recv", "secured", "send", "sock", "timer", "tls",
         "unread_ns", "watcher", "written",
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ class Connection:
         self.written = written
         self.secured = 0
         self.unread_ns: int | None = None
-        self.timed: Any = None
+        self.timer: Any = None
         self.send: Callable[[bytes], int] = sock.send
         self.recv: Callable[[int], bytes] = sock.recv
 

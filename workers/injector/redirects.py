@@ -5,14 +5,14 @@ the attempt. Other origins have connections of their own, which a user keeps as 
 
 A single request that follows redirects, each on a connection of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind, redacted
 from campaigns.domain.plan.addresses import host_key, is_address
-from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.plan import Resolve
 from campaigns.domain.plan.session import NO_AUTH
 from campaigns.domain.plan.step import (
     MOST_REDIRECTS,
@@ -53,20 +53,19 @@ class OtherDialler(Dialler):
     """Opens connections to another origin, which count as the first one's, too."""
 
     def __init__(self, home: Dialler, order: Order, endpoint: Origin):
-        allowed = order.allowed_under(endpoint.host)
-        guard = Guard(endpoint, allowed, order.never)
+        guard = Guard(endpoint, order.allowed_under(endpoint.host), order.never)
         lookups = None
         if is_address(endpoint.dialled):
             guard.addresses = [endpoint.dialled]
         else:
             lookups = Lookups(endpoint.dialled, endpoint.port)
-        shared = home.reads, home.key_log, home.protocol
-        super().__init__(endpoint, guard, order.mode, order.plan.timeouts, lookups, *shared)
+        common = home.reads, home.key_log, home.protocol
+        super().__init__(endpoint, guard, order.mode, order.plan.timeouts, lookups, *common)
         self._home = home
         # Its connections close with those of the first one, and carry what is counted there.
         self.wire, self.lingering = home.wire, home.lingering
         self._asks_once = order.plan.resolve == Resolve.ONCE
-        self._asked: Lookups | None = None
+        self._old_lookups: Lookups | None = None
 
     def note_open(self) -> None:
         super().note_open()
@@ -81,11 +80,11 @@ class OtherDialler(Dialler):
         if self._asks_once and self._lookups is not None:
             self._guard.addresses = addresses
             # Others may still wait for its answer.
-            self._asked, self._lookups = self._lookups, None
+            self._old_lookups, self._lookups = self._lookups, None
         return addresses
 
     def close(self) -> None:
-        self._lookups = self._lookups or self._asked
+        self._lookups = self._lookups or self._old_lookups
         super().close()
 
 
@@ -109,8 +108,8 @@ class Origins:
         first = self.first_place(step)
         if place.origin == first.origin:
             return True
-        named = own_host(step.headers)
-        return bool(named) and place.origin == _named_origin(first.scheme, named)
+        host = own_host(step.headers)
+        return bool(host) and place.origin == _origin_at(first.scheme, host)
 
     def has_room(self, place: Url) -> bool:
         return place.origin in self._diallers or len(self._diallers) < MOST_ORIGINS
@@ -145,7 +144,7 @@ def endpoint_at(endpoint: Origin, place: Url) -> Origin:
 
 
 @lru_cache(maxsize=64)
-def _named_origin(scheme: str, authority: str) -> tuple[str, str, int] | None:
+def _origin_at(scheme: str, authority: str) -> tuple[str, str, int] | None:
     """What a Host header names; None for what is no host."""
     try:
         return Url.parse(f"{scheme}://{authority.strip()}").origin
@@ -153,7 +152,7 @@ def _named_origin(scheme: str, authority: str) -> tuple[str, str, int] | None:
         return None
 
 
-class Redirected:
+class CallWithRedirects:
     """What a call does besides: it keeps replies back that redirect it.
 
     `place` is where the request under way goes, `following` where its reply sends it, None at the
@@ -177,7 +176,9 @@ class Redirected:
         self.n_hops += 1
 
     def fault_in(self, reader: Any) -> ReplyFault | None:
-        location = _location(reader.head)
+        location = None
+        if reader.head.status in STATUSES:
+            location = _location(reader.head.headers)
         if location is None:
             return super().fault_in(reader)
         try:
@@ -208,24 +209,22 @@ class Redirected:
             self.row = marks
 
 
-def _location(head: Head) -> str | None:
-    if head.status not in STATUSES:
-        return None
-    return next((value for name, value in head.headers if name.lower() == "location"), None)
+def _location(headers: Iterable[tuple[str, str]]) -> str | None:
+    return next((value for name, value in headers if name.lower() == "location"), None)
 
 
 _SLOTS = ("first_step", "following", "n_hops", "origins", "place", "row")
 
 
-class RedirectedCall(Redirected, Call):
+class RedirectedCall(CallWithRedirects, Call):
     __slots__ = _SLOTS
 
 
-class CheckedRedirectedCall(Redirected, CheckedCall):
+class CheckedRedirectedCall(CallWithRedirects, CheckedCall):
     __slots__ = _SLOTS
 
 
-class TakingRedirectedCall(Redirected, TakingCall):
+class TakingRedirectedCall(CallWithRedirects, TakingCall):
     __slots__ = _SLOTS
 
 
@@ -234,7 +233,7 @@ class FailureAfterRedirects:
 
     __slots__ = ("_call", "_failures")
 
-    def __init__(self, call: Redirected, failures: Any):
+    def __init__(self, call: CallWithRedirects, failures: Any):
         self._call, self._failures = call, failures
 
     def append(self, failure: Failure) -> None:
@@ -316,8 +315,8 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
 
     __slots__ = ("_others",)
 
-    def __init__(self, *given: Any):
-        super().__init__(*given)
+    def __init__(self, *args: Any):
+        super().__init__(*args)
         self._others: dict[Dialler, Connection] = {}
 
     def bytes_elsewhere(self, place: Url, step: Step) -> bytes:
@@ -337,7 +336,12 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
             # What comes on the own connection says nothing of this reply.
             self.settle()
         finally:
-            self._keep_other()
+            if self.connection is not None:
+                self._lay_aside(self.connection)
+                self._others[self.dialler] = self.connection
+                if len(self._others) > MOST_CONNECTIONS:
+                    dialler = next(iter(self._others))
+                    dialler.hang_up(self._others.pop(dialler))
             self.dialler, self.connection = own
             if self.connection is not None:
                 self.connection.watcher.start(self.switch)
@@ -347,15 +351,6 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
         """Nobody waits for it: if the server closes it, that is seen when it is used again."""
         if connection is not None:
             connection.watcher.stop()
-
-    def _keep_other(self) -> None:
-        if self.connection is None:
-            return
-        self._lay_aside(self.connection)
-        self._others[self.dialler] = self.connection
-        if len(self._others) > MOST_CONNECTIONS:
-            dialler = next(iter(self._others))
-            dialler.hang_up(self._others.pop(dialler))
 
     def leave_others(self) -> None:
         while self._others:
@@ -392,7 +387,7 @@ class _Chain:
 
     def place_behind(self, answer: dict[str, Any]) -> Url | None:
         """Where a reply redirects to, if that is to be followed and can be."""
-        location = _header(answer, "location")
+        location = _location(answer["headers"])
         if answer["error"] or answer["status"] not in STATUSES or location is None:
             return None
         try:
@@ -419,18 +414,20 @@ class _Chain:
         url = redacted(f"{self._place}{self._place.path}")
         hop = {"url": url, "status": answer["status"], "response_us": answer["response_us"]}
         self._way.append(hop)
-        self._step = step_after(self._step, answer["status"], place.path)
+        step = self._step = step_after(self._step, answer["status"], place.path)
         self._place = place
-        return self._order_to(place)
-
-    def _order_to(self, place: Url) -> Order:
         order, is_home = self._order, self._is_home(place)
-        step = self._step if is_home else without_credentials(self._step)
+        if not is_home:
+            step = without_credentials(step)
         if self._jar is not None:
             origin = None if is_home else (place.host, place.scheme == "https")
             if cookies := self._jar.header(place.path, origin):
                 step = with_cookies(step, cookies)
-        plan = _with_less_time(order.plan, step, self._way_us)
+        limits = order.plan.timeouts
+        left_s = max(_SHORTEST_S, limits.total_s - self._way_us / 1e6)
+        names = ("connect_s", "tls_s", "total_s")
+        limits = replace(limits, **{name: min(getattr(limits, name), left_s) for name in names})
+        plan = replace(order.plan, steps=(step,), timeouts=limits)
         if is_home:
             return replace(order, plan=plan)
         return replace(
@@ -464,14 +461,3 @@ class _Chain:
             where = f"after a redirect to {self._place}"
             whole["detail"] = ", ".join(filter(None, (answer["detail"], where)))
         return answer | whole
-
-
-def _header(answer: dict[str, Any], wanted: str) -> str | None:
-    return next((value for name, value in answer["headers"] if name.lower() == wanted), None)
-
-
-def _with_less_time(plan: Plan, step: Step, way_us: int) -> Plan:
-    limits = plan.timeouts
-    left_s = max(_SHORTEST_S, limits.total_s - way_us / 1e6)
-    less = {name: min(getattr(limits, name), left_s) for name in ("connect_s", "tls_s", "total_s")}
-    return replace(plan, steps=(step,), timeouts=replace(limits, **less))

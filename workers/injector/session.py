@@ -302,7 +302,7 @@ class SessionWorker(Worker):
         if user.flow.visits is not None:
             self._session_began = start
             user.n_failed = 0
-            user.flow.visits.begun(start)
+            user.flow.visits.note_begin(start)
 
     def _end_session_if_due(self) -> None:
         self._in_session += 1
@@ -312,7 +312,7 @@ class SessionWorker(Worker):
             return
         self._in_session = 0
         n_failed = self.user.n_failed
-        flow.visits.ended(
+        flow.visits.note_end(
             self._session_began, now(), n_calls - n_failed, n_calls, has_failed=n_failed > 0
         )
         self.user.begin_anew()

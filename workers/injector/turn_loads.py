@@ -123,7 +123,7 @@ class VisitTurns(OpenTurns, VisitLoad):
     """Visits arrive in turns; one that is under way at the end of a turn goes on."""
 
     def _hand_over(self, number: int, due: int) -> None:
-        self._context.flow_at(number).visits.arrived(due)
+        self._context.flow_at(number).visits.note_arrival(due)
         super()._hand_over(number, due)
 
 

@@ -51,7 +51,7 @@ class Visitor:
         """Make the visit of arrival `number`: all its calls, or those up to the first failure."""
         self._begin(number, due)
         intended = due
-        self._visits.begun(start)
+        self._visits.note_begin(start)
         while True:
             self._make_burst(intended, start)
             if self._is_over or not self._pause():
@@ -98,7 +98,7 @@ class Visitor:
         if self._n_made < self._n_calls and self._context.is_stopped and not n_failed:
             # Still in progress when the run ends.
             return
-        self._visits.ended(
+        self._visits.note_end(
             self._due, now(), self._n_made - n_failed, self._n_made, has_failed=n_failed > 0
         )
 
@@ -144,7 +144,7 @@ class Visitor:
                 self._user.n_failed += 1
                 return
             start = now()
-            self._visits.retried(start)
+            self._visits.note_retry(start)
             pause_s = worker.call_again(call, start)
 
     # --- several at once ---------------------------------------------------------------------
@@ -214,11 +214,11 @@ class VisitLoad(_AddsWorkers, OpenLoad):
     def _queue_or_drop(self, number: int, due: int) -> None:
         super()._queue_or_drop(number, due)
         if self._drops:
-            self._context.flow_at(number).visits.dropped(due)
+            self._context.flow_at(number).visits.note_drop(due)
 
     def _drop_queue(self) -> None:
         for number, _, _ in self._queue:
-            self._context.flow_at(number).visits.dropped(now())
+            self._context.flow_at(number).visits.note_drop(now())
             if self._context.has_flows:
                 self._events_of(number)["dropped"].append(now())
         if self._context.has_flows:

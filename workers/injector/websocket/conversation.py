@@ -349,10 +349,10 @@ class ConversationInTurns(Conversation):
         self.request, self._turns = context, context.turns
         self._n_skipped = self.began = 0
         channel.unanswered = self._dues
-        if (timed := channel.connection.timed) is not None:
+        if (timer := channel.connection.timer) is not None:
             # So far the opening was, of which all that came counted.
-            timed.attempts.clear()
-            timed.adds_up = False
+            timer.attempts.clear()
+            timer.adds_up = False
 
     @property
     def n_unanswered(self) -> int:

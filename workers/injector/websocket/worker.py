@@ -76,8 +76,8 @@ class WebSocketWorker(Worker):
             connection = self.dialler.dial(self, opening, takes_turns=self.takes_turns)
             if not (connection.secured or start & self._reads.mask):
                 self._reads.time(self, connection)
-            if connection.timed is not None:
-                connection.timed.adds_up = request.exchange.goes_step_by_step
+            if connection.timer is not None:
+                connection.timer.adds_up = request.exchange.goes_step_by_step
             channel = self._channel = Channel(self, connection, close_frame)
             opening = opening or request.upgrade.bytes_with(key)
             channel.values = request.upgrade.values
