@@ -48,12 +48,12 @@ class Page(django_jinja2.Template):
     def render(
         self, context: dict[str, Any] | None = None, request: HttpRequest | None = None
     ) -> str:
-        added: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
         if request is not None:
-            added = {"request": request, "csrf_token": csrf_token_lazy(request)}
+            extra = {"request": request, "csrf_token": csrf_token_lazy(request)}
             for processor in self.backend.template_context_processors:
-                added |= processor(request)
-        return self.template.render(added | (context or {}))
+                extra |= processor(request)
+        return self.template.render(extra | (context or {}))
 
 
 class _Writer(CodeGenerator):

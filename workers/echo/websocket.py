@@ -41,8 +41,8 @@ def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Al
         b"Connection: Upgrade",
         b"Sec-WebSocket-Accept: " + accept_of(b"x" * 24 if fault == "wrong-accept" else key[1]),
     ]
-    if offered := _PROTOCOL.search(head):
-        lines.append(b"Sec-WebSocket-Protocol: " + offered[1])
+    if match := _PROTOCOL.search(head):
+        lines.append(b"Sec-WebSocket-Protocol: " + match[1])
     sock.sendall(b"\r\n".join([*lines, b"", b""]))
     if fault in FAULTS:
         FAULTS[fault](sock)
@@ -88,7 +88,7 @@ def never_close(sock: Any) -> None:
         pass
 
 
-def masked(sock: Any) -> None:
+def masked_frame(sock: Any) -> None:
     """Send a masked frame, which servers must not."""
     sock.recv(65536)
     sock.sendall(encode_frame(frames.TEXT, b"hello", b"abcd"))
@@ -129,7 +129,7 @@ def reset_after_opening(sock: Any) -> None:
 
 FAULTS: dict[str, Callable[[Any], None]] = {
     "never-close": never_close,
-    "masked": masked,
+    "masked": masked_frame,
     "huge": huge,
     "bad-text": bad_text,
     "ping-flood": ping_flood,

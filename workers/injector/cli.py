@@ -239,7 +239,7 @@ def main(arguments: list[str]) -> int:
         for line in advice(run.measurement.failures):
             tell(line)
         _write(options.hlog, lambda: "".join(f"{line}\n" for line in hlog_lines(run)))
-        _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept)))
+        _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept_requests)))
     except OSError as error:
         return _refuse(parser, error)
     return _status(run, is_strict=options.strict)

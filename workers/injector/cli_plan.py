@@ -124,21 +124,37 @@ def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
     for step in steps:
         step |= {"headers": headers, "extract": []}
     for text in options.extract:
-        number, rest = _numbered("--extract", text, len(steps), EXTRACT_EXAMPLE)
-        steps[number - 1]["extract"].append(_read_extract(rest))
+        number, rest = _read_number("--extract", text, len(steps), EXTRACT_EXAMPLE)
+        name, source, pattern = (rest.split(maxsplit=2) + [""] * 3)[:3]
+        source, _, header = source.partition(":")
+        if source not in set(Source) or not (pattern or header):
+            raise ValueError(f"--extract {rest!r}: write it as in {EXTRACT_EXAMPLE}.")
+        rule = {"name": name.removesuffix("?"), "from": source}
+        rule |= {"header": header, "pattern": pattern}
+        if name.endswith("?"):
+            rule["may_miss"] = True
+        steps[number - 1]["extract"].append(rule)
     for text in options.check:
-        number, rest = _numbered("--check", text, len(steps), CHECK_EXAMPLE)
+        number, rest = _read_number("--check", text, len(steps), CHECK_EXAMPLE)
         steps[number - 1].setdefault("checks", []).append(parse_check(rest))
     return {"steps": steps, "order": given_fields(options, StepOrder)}
 
 
 def headers_of(options: argparse.Namespace) -> list[list[str]]:
-    return [_read_header(text) for text in options.header]
+    headers = []
+    for text in options.header:
+        name, colon, value = text.partition(":")
+        if not colon:
+            raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
+        headers.append([name.strip(), value.strip()])
+    return headers
 
 
 def _read_step(text: str) -> dict[str, Any]:
     """[METHOD] PATH [BODY]; a body may have spaces, a path has none."""
-    method, rest = _leading_method(text)
+    method, rest = [*text.split(maxsplit=1), "", ""][:2]
+    if method.startswith("/"):
+        method, rest = "", text
     path, body = [*rest.split(maxsplit=1), "", ""][:2]
     if not path.startswith("/"):
         raise ValueError(f"--step {text!r}: write it as in '/login' or 'POST /login @form.txt'.")
@@ -146,13 +162,7 @@ def _read_step(text: str) -> dict[str, Any]:
     return {"method": method or _method_for(body), "path": path, **body}
 
 
-def _leading_method(text: str) -> tuple[str | None, str]:
-    """The method, if the text begins with one, and what comes after it."""
-    word, rest = [*text.split(maxsplit=1), "", ""][:2]
-    return (None, text) if word.startswith("/") else (word, rest)
-
-
-def _numbered(option: str, text: str, n_steps: int, example: str) -> tuple[int, str]:
+def _read_number(option: str, text: str, n_steps: int, example: str) -> tuple[int, str]:
     """(number of the request from 1, what follows it)."""
     number, _, rest = text.strip().partition(" ")
     if not rest:
@@ -160,16 +170,6 @@ def _numbered(option: str, text: str, n_steps: int, example: str) -> tuple[int, 
     if not number.isdecimal() or not 1 <= int(number) <= n_steps:
         raise ValueError(f"{option} {text!r}: the requests are counted from 1 to {n_steps}.")
     return int(number), rest
-
-
-def _read_extract(text: str) -> dict[str, Any]:
-    """The plan's extract."""
-    name, source, pattern = (text.split(maxsplit=2) + [""] * 3)[:3]
-    source, _, header = source.partition(":")
-    if source not in set(Source) or not (pattern or header):
-        raise ValueError(f"--extract {text!r}: write it as in {EXTRACT_EXAMPLE}.")
-    rule = {"name": name.removesuffix("?"), "from": source, "header": header, "pattern": pattern}
-    return {**rule, **({"may_miss": True} if name.endswith("?") else {})}
 
 
 def _method_for(body: dict[str, Any]) -> str:
@@ -216,13 +216,6 @@ def _pair(option: str, text: str) -> list[str]:
     return [name, value]
 
 
-def _read_header(text: str) -> list[str]:
-    name, colon, value = text.partition(":")
-    if not colon:
-        raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
-    return [name.strip(), value.strip()]
-
-
 # Not part of the plan, so it may be combined with one from a file.
 _BESIDE_A_PLAN = frozenset(
     {
@@ -261,7 +254,22 @@ def make_plan(
         if options.shares:
             plan["load"]["shares"] = options.shares
     else:
-        plan = _plan_of(options, scheme, path)
+        if scheme in WEBSOCKET_SCHEMES:
+            refuse_step_options(options)
+            exchange = given_fields(options, Exchange)
+            work = {"exchange": {"path": path, "headers": headers_of(options), **exchange}}
+        else:
+            refuse_given(options, Exchange, "needs a ws:// or wss:// address.")
+            work = steps_of(options, path)
+        plan = {
+            **given_fields(options, Plan),
+            **work,
+            "load": make_load(options),
+            "flows": [parse_flow(text) for text in options.flow or ()],
+            "timeouts": given_fields(options, Timeouts),
+            "thresholds": [parse_rule(text) for text in options.threshold or ()],
+            **session_of(options),
+        }
     if plan["load"].get("per_injector"):
         return Plan.from_json(plan).for_injectors(options.processes).to_json()
     return plan
@@ -288,40 +296,9 @@ def _read_plan(name: str) -> dict[str, Any]:
         raise ValueError(f"--plan: this is no JSON: {error}.") from None
 
 
-def _plan_of(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
-    return {
-        **given_fields(options, Plan),
-        **_read_work(options, scheme, path),
-        "load": make_load(options),
-        "flows": [parse_flow(text) for text in options.flow or ()],
-        "timeouts": given_fields(options, Timeouts),
-        "thresholds": [parse_rule(text) for text in options.threshold or ()],
-        **session_of(options),
-    }
-
-
-def _read_work(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
-    """What is sent: HTTP steps, or a WebSocket exchange."""
-    if scheme in WEBSOCKET_SCHEMES:
-        refuse_step_options(options)
-        return {"exchange": exchange_of(options, path, headers_of(options))}
-    refuse_websocket_options(options)
-    return steps_of(options, path)
-
-
 def add_websocket_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("WebSocket", "with ws:// and wss:// addresses only")
     add_field_options(group, Exchange)
-
-
-def exchange_of(options: argparse.Namespace, path: str, headers: list[list[str]]) -> dict[str, Any]:
-    """The plan's exchange."""
-    return {"path": path, "headers": headers, **given_fields(options, Exchange)}
-
-
-def refuse_websocket_options(options: argparse.Namespace) -> None:
-    """Raises ValueError where one of them was given with an address of HTTP."""
-    refuse_given(options, Exchange, "needs a ws:// or wss:// address.")
 
 
 # An option that is only for one model names it.
@@ -386,12 +363,12 @@ def read_file(options: argparse.Namespace) -> PasteFile:
         tell(f"Left out: {n_others} requests to other origins than {first.scheme}://{first.host}.")
     if paste.note:
         tell(paste.note)
-    signed, note = shared_credentials(own)
+    credentials, note = shared_credentials(own)
     if note:
         tell(note)
     plan: dict[str, Any] = {"steps": [{**each.step, "extract": []} for each in own]}
-    if signed.auth_kind != AuthKind.NONE:
-        plan["auth"] = signed.auth
+    if credentials.auth_kind != AuthKind.NONE:
+        plan["auth"] = credentials.auth
     if first.http_version:
         plan["http_version"] = first.http_version
     if first.redirects:
@@ -399,7 +376,7 @@ def read_file(options: argparse.Namespace) -> PasteFile:
     return PasteFile(
         {"scheme": first.scheme, "host": first.host, "port": first.port},
         plan,
-        {"auth": signed.secret} if signed.secret else {},
+        {"auth": credentials.secret} if credentials.secret else {},
         first.pinned,
         first.is_insecure,
     )

@@ -13,7 +13,7 @@ from greenlet import greenlet
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt_row import FIELDS
-from workers.injector.connection import Connection, Dialler, now
+from workers.injector.connection import Connection, Dialler, now, waking
 from workers.injector.recorder import Failure
 from workers.injector.request import Request
 from workers.injector.wire import has_unread, sent_with_data
@@ -93,7 +93,7 @@ class Holder:
         try:
             data = self.connection.recv(_IDLE_TIMEOUT_BYTES)
             if data and not _IDLE_TIMEOUT.match(data):
-                self._fail_held()
+                self._fail_last()
         except BlockingIOError:
             return False
         except OSError as error:
@@ -128,7 +128,7 @@ class Holder:
         if held is not None:
             self.request.record(held)
 
-    def _fail_held(self) -> None:
+    def _fail_last(self) -> None:
         """Bytes came after the reply of the attempt that is held back, so it failed."""
         held, self.held = self.held, None
         if held is not None:
@@ -142,18 +142,10 @@ class Holder:
         """End the worker. Anything that still arrives on its connection is unexpected."""
         if self.connection is not None and self.held is not None:
             self.is_winding_down = True
-            self._watch_for_strays()
+            timer = gevent.get_hub().loop.timer(_WIND_DOWN_S)
+            with waking(timer, self.switch, EXPIRED):
+                while not self._to_hub() and not self.check_idle():
+                    pass
             self.is_winding_down = False
         self.settle()
         self.drop_connection()
-
-    def _watch_for_strays(self) -> None:
-        timer = gevent.get_hub().loop.timer(_WIND_DOWN_S)
-        timer.start(self.switch, EXPIRED)
-        try:
-            while not self._to_hub():
-                if self.check_idle():
-                    return
-        finally:
-            timer.stop()
-            timer.close()

@@ -5,7 +5,7 @@ the attempt. Other origins have connections of their own, which a user keeps as 
 
 A single request that follows redirects, each on a connection of its own."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -176,13 +176,11 @@ class CallWithRedirects:
         self.n_hops += 1
 
     def fault_in(self, reader: Any) -> ReplyFault | None:
-        location = None
-        if reader.head.status in STATUSES:
-            location = _location(reader.head.headers)
-        if location is None:
+        locations = http1.header_values(reader.head.headers, "location")
+        if reader.head.status not in STATUSES or not locations:
             return super().fault_in(reader)
         try:
-            place = self.place.led_to(location)
+            place = self.place.led_to(locations[0])
         except ValueError as error:
             return ReplyFault(Kind.REDIRECT_FAILED, f"a Location to follow; {error}")
         if not self.origins.is_home(place, self.first_step):
@@ -207,10 +205,6 @@ class CallWithRedirects:
             super()._record(marks)
         else:
             self.row = marks
-
-
-def _location(headers: Iterable[tuple[str, str]]) -> str | None:
-    return next((value for name, value in headers if name.lower() == "location"), None)
 
 
 _SLOTS = ("first_step", "following", "n_hops", "origins", "place", "row")
@@ -270,7 +264,7 @@ class FollowsRedirects:
 
     def _bytes_of(self, call: Any, is_last: bool) -> bytes:
         data = super()._bytes_of(call, is_last)
-        call.begin(self._context.origins, self._sent)
+        call.begin(self._context.origins, self._sent_step)
         return data
 
     def _follow(self, call: Any, hops: Hops, intended: int, start: int) -> float | None:
@@ -281,7 +275,7 @@ class FollowsRedirects:
         )
         hops.add(call.row, call.size_bytes)
         call.recorder.lookups_us.pop(start, None)
-        step = self._sent = step_after(self._sent, call.reader.head.status, place.path)
+        step = self._sent_step = step_after(self._sent_step, call.reader.head.status, place.path)
         if origins.is_home(place, call.first_step):
             call.go_on(self._context.make_bytes(self._with_cookies(step), False))
             return self.exchange(call, intended, start)
@@ -387,11 +381,11 @@ class _Chain:
 
     def place_behind(self, answer: dict[str, Any]) -> Url | None:
         """Where a reply redirects to, if that is to be followed and can be."""
-        location = _location(answer["headers"])
-        if answer["error"] or answer["status"] not in STATUSES or location is None:
+        locations = http1.header_values(answer["headers"], "location")
+        if answer["error"] or answer["status"] not in STATUSES or not locations:
             return None
         try:
-            place = self._place.led_to(location)
+            place = self._place.led_to(locations[0])
         except ValueError as error:
             self._fault = str(error)
             return None

@@ -69,15 +69,15 @@ class LocalRun:
     ends: list[InjectorEnd] = field(default_factory=list)
     started_at: float = 0.0  # of measuring, seconds since the epoch
     show: Callable[[Second], None] = lambda second: None
-    _kept: list[KeptRequests] = field(default_factory=list)
+    _parts: list[KeptRequests] = field(default_factory=list)
 
     def requests(self, line: dict[str, Any], injector: int = 0) -> None:
-        self._kept.append(KeptRequests.from_line(line, injector))
+        self._parts.append(KeptRequests.from_line(line, injector))
 
     @cached_property
-    def kept(self) -> KeptRequests:
+    def kept_requests(self) -> KeptRequests:
         """The requests that were kept one by one."""
-        return KeptRequests.together(self._kept)
+        return KeptRequests.together(self._parts)
 
     def second(self, second: Second, injector: int = 0) -> None:
         """The output of an engine, or of a child process."""
@@ -129,8 +129,8 @@ class LocalRun:
             server_name=order["endpoint"].get("tls", {}).get("sni", ""),
         )
         text = REPORTS[style](self.measurement, head)
-        outliers = outlier_words(self.kept, self.total.timing("response"), self.plan)
-        lines = [*slowest_lines(self.kept, self.plan), outliers]
+        outliers = outlier_words(self.kept_requests, self.total.timing("response"), self.plan)
+        lines = [*slowest_lines(self.kept_requests, self.plan), outliers]
         if style == "plain" and lines[0]:
             text = "\n".join([text, "", *filter(None, lines)])
         return text
@@ -175,7 +175,7 @@ class LocalRun:
                 for row in measurement.failures
             ],
             "warm_up": measurement.warm_up.counters,
-            "slowest": [asdict(each) for each in self.kept.slowest()],
+            "slowest": [asdict(each) for each in self.kept_requests.slowest()],
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
             **_addresses(measurement),

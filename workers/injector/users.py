@@ -36,6 +36,7 @@ from campaigns.domain.plan.variables import (
     needed_values,
 )
 from workers.injector.connection import NS, now
+from workers.injector.http1 import header_values
 from workers.injector.order import Order
 from workers.injector.pacer import Alarm
 from workers.injector.recorder import NEVER
@@ -76,7 +77,7 @@ class CookieJar:
         """Store what a reply (of another host) sets; beyond MAX_COOKIES that have not expired, what
         was set first is dropped. Returns how many were too large.
         """
-        cookies = [value for name, value in headers if name.lower() == "set-cookie"]
+        cookies = header_values(headers, "set-cookie")
         # Its attributes do not count, as in browsers.
         small = [each for each in cookies if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
         for value in small:

@@ -83,7 +83,11 @@ class WindowLoad:
 
     def _wake(self) -> None:
         if self._has_begun:
-            self._release_due()
+            while self._held and self._held[0][0] <= now():
+                self._held.popleft()[1].close()
+            if self._held:
+                self._pacer.wake_at(self._held[0][0])
+            self._refill()
         else:
             self._has_begun = True
             self._fill()
@@ -104,28 +108,21 @@ class WindowLoad:
                 self._events["window_throttled"].append(instant)
                 return
             self._n_opening += 1
-            self._begin(self._take(instant), instant < self._zero_ns)
+            number, is_warm_up = self._next, instant < self._zero_ns
+            if not is_warm_up:  # which uses no numbers up
+                self._next = next(self._numbers, None)
+            if self._idle:
+                # Not at once: this may be another worker's turn.
+                self._loop.run_callback(self._idle.pop().switch, (number, is_warm_up))
+                continue
+            worker = self._make_worker()
+            self.workers.append(worker)
+            worker.switch = gevent.spawn(self._run, worker, (number, is_warm_up)).switch
 
     @property
     def _n_open(self) -> int:
         """Open connections, without those still being opened."""
         return len(self._held)
-
-    def _take(self, instant: int) -> int:
-        """The next number; the warm-up does not use numbers up."""
-        number = self._next
-        if instant >= self._zero_ns:
-            self._next = next(self._numbers, None)
-        return number
-
-    def _begin(self, number: int, is_warm_up: bool) -> None:
-        if self._idle:
-            # Not at once: this may be another worker's turn.
-            self._loop.run_callback(self._idle.pop().switch, (number, is_warm_up))
-            return
-        worker = self._make_worker()
-        self.workers.append(worker)
-        worker.switch = gevent.spawn(self._run, worker, (number, is_warm_up)).switch
 
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
@@ -183,14 +180,6 @@ class WindowLoad:
         if self._n_opening < self._marks.low and has_room and not self._is_over(now()):
             self._events["window_resumed"].append(now())
             self._fill()
-
-    def _release_due(self) -> None:
-        """In the hub: close connections that were held long enough."""
-        while self._held and self._held[0][0] <= now():
-            self._held.popleft()[1].close()
-        if self._held:
-            self._pacer.wake_at(self._held[0][0])
-        self._refill()
 
     def _close_held(self) -> None:
         while self._held:

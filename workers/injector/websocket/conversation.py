@@ -9,7 +9,7 @@ import gevent
 from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, now
+from workers.injector.connection import NS, now, waking
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
 from workers.injector.recorder import NEVER
@@ -67,9 +67,9 @@ class Conversation:
         self._context = context
         self._channel = channel
         self._opened = opened
-        agreed = channel.agreed
-        self._packer = agreed and Packer(keeps=agreed.client_keeps)
-        unpacker = agreed and Unpacker(frames.MESSAGE_CAP_BYTES, keeps=agreed.server_keeps)
+        packing = channel.compression
+        self._packer = packing and Packer(keeps=packing.client_keeps)
+        unpacker = packing and Unpacker(frames.MESSAGE_CAP_BYTES, keeps=packing.server_keeps)
         self._reader = FrameReader(unpacker)
         self._matcher = context.make_matcher and context.make_matcher()
         # What came and is not looked at yet, while there is a scenario: (when, payload).
@@ -143,26 +143,23 @@ class Conversation:
     def _read(self, until: int, *, is_over: bool, may_go_on: bool) -> None:
         """Handle what has arrived; wait for it unless there is more to send."""
         channel = self._channel
-        self._worker.limit = self._limit()
+        # When the oldest missing echo must be here, or the pending frame be written.
+        self._worker.limit = 0
+        if self._dues:
+            self._worker.limit = self._dues[0][1] + self._context.total_ns
+        elif not channel.is_flushed:
+            self._worker.limit = self._last_sent + self._context.total_ns
         data = channel.read() if channel.connection.tls is not None and not may_go_on else None
         if data is None:
             if may_go_on:
                 channel.yield_to_hub()
             else:
-                self._wait(None if is_over or self._is_blocked() else until)
+                # Sending may have to wait for an echo, or for room in the socket.
+                is_blocked = (self._context.is_sync and self._dues) or not channel.is_flushed
+                self._wait(None if is_over or is_blocked else until)
             data = channel.read()
         if data is not None:
             self._take_input(data)
-
-    def _is_blocked(self) -> bool:
-        """Whether sending must wait for an echo or for room in the socket."""
-        return bool(self._context.is_sync and self._dues) or not self._channel.is_flushed
-
-    def _limit(self) -> int:
-        """When the oldest missing echo must be here, or the pending frame be written."""
-        if self._dues:
-            return self._dues[0][1] + self._context.total_ns
-        return 0 if self._channel.is_flushed else self._last_sent + self._context.total_ns
 
     def _wait(self, until: int | None) -> None:
         kind = Kind.BODY_TIMEOUT if self._dues else Kind.WRITE_TIMEOUT
@@ -182,7 +179,7 @@ class Conversation:
 
     def _take_input(self, data: bytes) -> None:
         if not data:
-            raise self._channel.ended()
+            raise self._channel.early_end()
         self.take(data)
 
     def take(self, data: bytes) -> None:
@@ -193,7 +190,15 @@ class Conversation:
                 self._channel.has_close_code = True
                 self._context.recorder.closes_with(content).append(now())
             elif opcode >= frames.PING:
-                self._take_control(opcode, content)
+                second, count = self._control
+                this_second = now() // NS
+                count = count + 1 if second == this_second else 1
+                self._control = (this_second, count)
+                if count > CONTROL_FRAMES_PER_S:
+                    detail = f"over {CONTROL_FRAMES_PER_S} control frames a second"
+                    raise BadReply(Kind.WS_PROTOCOL, detail)
+                if opcode == frames.PING and not self._has_sent_close:
+                    self._channel.write(self._context.masked(frames.PONG, content))
             else:
                 self._take_message(opcode, content)
 
@@ -269,13 +274,8 @@ class Conversation:
     def _pause(self, until: int) -> None:
         self._worker.limit = 0
         while (left_ns := until - now()) > 0:
-            timer = gevent.get_hub().loop.timer(left_ns / NS)
-            timer.start(self._worker.switch)
-            try:
+            with waking(gevent.get_hub().loop.timer(left_ns / NS), self._worker.switch):
                 self._receive_some(Kind.BODY_TIMEOUT)
-            finally:
-                timer.stop()
-                timer.close()
             if self._close_code is not None:
                 raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} in the scenario")
 
@@ -293,16 +293,6 @@ class Conversation:
         if failure.kind != Kind.BODY_TIMEOUT or matcher is None:
             return failure
         return AttemptFailed(failure.kind, f"{Detail.NO_MESSAGE} ({matcher.rule.line})")
-
-    def _take_control(self, opcode: int, payload: bytes) -> None:
-        second, count = self._control
-        this_second = now() // NS
-        count = count + 1 if second == this_second else 1
-        self._control = (this_second, count)
-        if count > CONTROL_FRAMES_PER_S:
-            raise BadReply(Kind.WS_PROTOCOL, f"over {CONTROL_FRAMES_PER_S} control frames a second")
-        if opcode == frames.PING and not self._has_sent_close:
-            self._channel.write(self._context.masked(frames.PONG, payload))
 
     @property
     def _closed_with(self) -> str:

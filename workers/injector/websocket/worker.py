@@ -23,7 +23,7 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.load import Hold
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
-from workers.injector.connection import Connection, Dialler, now
+from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import INTERIM_CAP, BadReply
 from workers.injector.recorder import Failure, StepRecorder
@@ -87,7 +87,12 @@ class WebSocketWorker(Worker):
             ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
             request.record((intended, start, connected, secured, opened, *ends))
             request.recorder.note_sent((end, channel.sent_bytes))
-            self._finish_ok(connection)
+            self.limit = self.began = 0
+            if connection.tls is not None:
+                self.dialler.keep_session(connection)
+            self.connection = None
+            self.dialler.hang_up(connection)
+            self.request.handshakes.fill_up()
             return None
         except Exception as error:
             return self._give_up(error, intended, start)
@@ -100,13 +105,22 @@ class WebSocketWorker(Worker):
         """The same for a connection that the server has just opened; `early`: what came then."""
         context, opened = self.request, now()
         self.is_open = True
-        if context.offers_deflate and channel.agreed is None:
+        if context.offers_deflate and channel.compression is None:
             context.events[UNCOMPRESSED].append(opened)
         if self.note_opened is not None:
             self.note_opened(self)
         if early or context.talks or self.held_socket is not None:
             return opened, *self._exchange_and_close(channel, early, start, opened)
-        self._close_without_messages(context, channel, opened)
+        # The usual answer is recognised by its bytes, any other is parsed.
+        self.limit = opened + context.close_ns
+        channel.write(channel.close_frame)
+        data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
+        if data == context.expected_close:
+            channel.has_close_code = True
+            context.note_expected_close(now())
+            await_end(context, channel)
+        else:
+            Conversation(self, context, channel, opened).finish_close(data)
         return opened, opened, now()
 
     def _open(self, context: ExchangeContext, channel: Channel, start: int) -> bytes:
@@ -121,15 +135,15 @@ class WebSocketWorker(Worker):
     def _read_opening(self, context: ExchangeContext, channel: Channel, data: bytes) -> bytes:
         """The rest of `_open` for a head that is new or has only partly arrived."""
         if not data:
-            raise channel.ended()
+            raise channel.early_end()
         for _ in range(INTERIM_CAP + 1):
             head, data = channel.receive_head(data)
             try:
                 if context.check.opens(head, self._accept):
-                    channel.agreed = context.check.agreed
+                    channel.compression = context.check.compression
                     return data
             except UpgradeRejected as refusal:
-                refusal.kept = data
+                refusal.body_start = data
                 raise
         raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
 
@@ -153,29 +167,6 @@ class WebSocketWorker(Worker):
         if closing > exchanged:
             context.recorder.note_held(end, closing)
         return exchanged, end
-
-    def _close_without_messages(
-        self, context: ExchangeContext, channel: Channel, opened: int
-    ) -> None:
-        """Close at once; the usual answer is recognised by its bytes, any other is parsed."""
-        self.limit = opened + context.close_ns
-        channel.write(channel.close_frame)
-        data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
-        if data == context.expected_close:
-            channel.has_close_code = True
-            context.note_expected_close(now())
-            await_end(context, channel)
-        else:
-            Conversation(self, context, channel, opened).finish_close(data)
-
-    def _finish_ok(self, connection: Connection) -> None:
-        """Clean up after a successful attempt."""
-        self.limit = self.began = 0
-        if connection.tls is not None:
-            self.dialler.keep_session(connection)
-        self.connection = None
-        self.dialler.hang_up(connection)
-        self.request.handshakes.fill_up()
 
     def _give_up(self, error: Exception, intended: int, start: int) -> float:
         context, channel, end = self.request, self._channel, now()
