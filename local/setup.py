@@ -227,8 +227,11 @@ def ensure_bundles() -> None:
 def node_dir() -> Path:
     """The folder of node and npm: the machine's own if recent enough, else from a wheel."""
     node = shutil.which("node")
-    if node and shutil.which("npm") and _major(node) >= OLDEST_NODE:
-        return Path(node).parent
+    if node and shutil.which("npm"):
+        process = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+        major = process.stdout.strip().removeprefix("v").split(".")[0]
+        if major.isdigit() and int(major) >= OLDEST_NODE:
+            return Path(node).parent
     if not (VENV / "bin" / "npm").exists():
         with step(f"Node {OLDEST_NODE} or newer not found; installing it from PyPI (60 MB)"):
             try:
@@ -237,9 +240,3 @@ def node_dir() -> Path:
                 way_out = f"Or install Node.js {OLDEST_NODE} or newer with npm yourself"
                 raise LocalError(f"{error}\n{way_out}, and try again.") from None
     return VENV / "bin"
-
-
-def _major(node: str) -> int:
-    process = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
-    text = process.stdout.strip().removeprefix("v").split(".")[0]
-    return int(text) if text.isdigit() else 0

@@ -4,7 +4,7 @@ programs take most of it. Names of programs are short: arguments may have secret
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -71,7 +71,10 @@ class HostWatch:
     def _programs(self, before: _Reading, now: _Reading) -> Counter[str]:
         """CPU seconds of all that are no injectors, with those of what they started and has ended.
         Processes of one name count together."""
-        family = list(self._family(now.parents))
+        # The worker, and where `make run` started it, what has started all of benchsite.
+        family, starter = [self._own], now.parents.get(self._own, "")
+        if text_of(f"{self._proc}/{starter}/cmdline").split("\0")[1:3] == ["-m", "local"]:
+            family.append(starter)
         ended_s: Counter[str] = Counter()  # before, by the ancestor that has it now
         for key in before.processes.keys() - now.processes.keys():
             process = before.processes[key]
@@ -102,13 +105,6 @@ class HostWatch:
                 name = short_name(arguments, text_of(f"{self._proc}/{pid}/comm").strip())
             spent_s[name] += cpu_s
         return spent_s
-
-    def _family(self, parents: Mapping[str, str]) -> Iterator[str]:
-        """The worker, and where `make run` started it, what has started all of benchsite."""
-        yield self._own
-        parent = parents.get(self._own, "")
-        if text_of(f"{self._proc}/{parent}/cmdline").split("\0")[1:3] == ["-m", "local"]:
-            yield parent
 
     def _read(self) -> _Reading:
         try:

@@ -131,11 +131,13 @@ class InjectorCall:
         self.is_starting = False
         self._on_start()
         for line in process.stdout:
-            answer = _parsed(line)
-            if answer.get("type") == "probe":
-                return answer
-            if answer.get("type") == "refused":
-                return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
+            with suppress(ValueError):
+                match json.loads(line):
+                    case {"type": "probe"} as answer:
+                        return answer
+                    case {"type": "refused"} as refusal:
+                        kind = refusal.get("kind", "client_other")
+                        return _failure(refusal.get("reason", ""), kind)
         return None
 
 
@@ -188,14 +190,6 @@ class SingleRequestsThread(SideThread):
             del self._calls[probe.pk]
         if any(each.probe.campaign_id for each in answers):
             settle_campaigns()
-
-
-def _parsed(line: str) -> dict[str, Any]:
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _failure(detail: str, kind: str = "client_other") -> dict[str, Any]:

@@ -43,18 +43,21 @@ class StopListener:
     def _work(self) -> None:
         while not self._shutdown.is_set():
             try:
-                with client(LISTEN_S * 4) as connection, connection.pubsub() as subscription:
-                    subscription.subscribe(CHANNEL)
-                    while not self._shutdown.is_set():
-                        message = subscription.get_message(True, timeout=LISTEN_S)
-                        call = message and StopCall.read(message["data"])
-                        if call:
-                            self._on_call(call)
+                self._listen()
             except (redis.RedisError, OSError) as error:
                 logger.warning("Calls to stop are not heard, Redis does not answer: %s", error)
                 self._shutdown.wait(REST_AFTER_ERROR_S)
             except Exception:  # PostgreSQL tells of a stop as well
                 logger.exception("A call to stop was not understood")
+
+    def _listen(self) -> None:
+        with client(LISTEN_S * 4) as connection, connection.pubsub() as subscription:
+            subscription.subscribe(CHANNEL)
+            while not self._shutdown.is_set():
+                message = subscription.get_message(ignore_subscribe_messages=True, timeout=LISTEN_S)
+                call = message and StopCall.read(message["data"])
+                if call:
+                    self._on_call(call)
 
 
 # More often than heartbeats, so that Stop takes effect within a second.

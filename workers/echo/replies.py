@@ -212,15 +212,9 @@ def close(_: Any) -> None:
 
 
 FAULTS: dict[str, Callable[[Any], None]] = {
-    "/fault/reset": reset,
-    "/fault/hang": hang,
-    "/fault/garbage": garbage,
-    "/fault/half-head": half_head,
-    "/fault/half-body": half_body,
-    "/fault/slow-drip": slow_drip,
-    "/fault/endless-head": endless_head,
-    "/fault/endless-body": endless_body,
-    "/fault/two-lengths": two_lengths,
-    "/fault/extra-reply": extra_reply,
-    "/fault/close": close,
+    f"/fault/{each.__name__.replace('_', '-')}": each
+    for each in (
+        *(reset, hang, garbage, half_head, half_body, slow_drip, endless_head, endless_body),
+        *(two_lengths, extra_reply, close),
+    )
 }

@@ -18,6 +18,7 @@ from workers.echo import http2, websocket
 from workers.echo.arrival import Journal, enable_receive_timestamps, receive
 from workers.echo.replies import FAULTS, EchoRequest, reply_parts
 from workers.echo.tls import TlsSocket
+from workers.injector.connection import NS
 from workers.injector.pacer import Alarm
 from workers.injector.tls_library import ReadBuffer
 
@@ -27,7 +28,6 @@ _CLOSE = re.compile(rb"\r\nconnection:[^\r\n]*\bclose\b", re.IGNORECASE)
 _MAX_HEAD_BYTES = 256 * 1024
 _BACKLOG = 4096
 _MOST_REPLIES = 1024
-_NS = 1_000_000_000
 
 
 class EchoServer(StreamServer):
@@ -113,7 +113,7 @@ class EchoServer(StreamServer):
 
     def _sleep(self, request: EchoRequest, arrived_ns: int) -> None:
         if delay_s := request.draw_delay_s(self._rng):
-            self._alarm.sleep_until(arrived_ns + int(delay_s * _NS))
+            self._alarm.sleep_until(arrived_ns + int(delay_s * NS))
 
     def _note(self, number: int, request: EchoRequest, arrived_ns: int) -> Callable[[], None]:
         """Log the request, now or, where its service time belongs to it, by the returned call."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workers.echo.replies import EchoRequest, reset
+from workers.injector.connection import NS
 from workers.injector.http1 import BadReply
 from workers.injector.pacer import Alarm
 from workers.injector.websocket import frames
@@ -21,7 +22,6 @@ _PROTOCOL = re.compile(rb"\r\nsec-websocket-protocol:[ \t]*([^\s,]+)", re.IGNORE
 _REFUSAL = b"HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _HANG_S = 3600.0
 _PROTOCOL_ERROR = 1002
-_NS = 1_000_000_000
 
 
 def wants_websocket(head: bytes) -> bool:
@@ -50,7 +50,7 @@ def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Al
 
     def wait() -> None:
         if request.delay_s:
-            alarm.sleep_until(time.monotonic_ns() + int(request.delay_s * _NS))
+            alarm.sleep_until(time.monotonic_ns() + int(request.delay_s * NS))
 
     _echo_messages(sock, FrameReader(expects_mask=True), unread, wait)
 

@@ -13,7 +13,7 @@ import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
-from workers.injector.connection import NS, WRITE, Connection, Dialler, now, waking
+from workers.injector.connection import NS, WRITE, Connection, Dialler, Waking, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, STOPPED, Holder
 from workers.injector.http1 import BadReply, Surplus
@@ -59,19 +59,19 @@ class Worker(Holder):
 
         Wait even if they are 0: a failure may take no turn of the hub, and others want theirs.
         """
-        held = self.held
-        if held is not None:
-            self.request.record(held)
-            self.held = None
+        row = self.latest_row
+        if row is not None:
+            self.request.record(row)
+            self.latest_row = None
         self.request = request
         self.began = start
-        connected = secured = sent = 0
+        connected_ns = secured_ns = sent = 0
         try:
             connection, n_written = self.connection, 0
             if connection is None:
-                connected = _DIALLING
+                connected_ns = _DIALLING
                 connection = self.dialler.dial(self, request.data, takes_turns=not self.keeps)
-                connected, secured = connection.connected, connection.secured
+                connected_ns, secured_ns = connection.connected_ns, connection.secured_ns
                 n_written = connection.n_written
             if not n_written:
                 try:
@@ -82,7 +82,7 @@ class Worker(Holder):
                 self._send_rest(connection, request.data, n_written)
             sent = now()
             # Who shook hands for this attempt knows already whether it is timed.
-            if not (secured or start & self._reads.mask):
+            if not (secured_ns or start & self._reads.mask):
                 self._reads.time(self, connection)
             if signal := self._to_hub():
                 raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
@@ -94,18 +94,20 @@ class Worker(Holder):
             entry = request.latest_known if data == request.latest else request.recall(data)
             if entry is not None:
                 status, head, body, received, stays = entry
-                self.held = (
-                    intended, start, connected, secured, sent, first, first, status, head, body,
-                    received,
+                self.latest_row = (
+                    intended, start, connected_ns, secured_ns, sent, first, first, status, head,
+                    body, received,
                 )  # fmt: skip
                 if not (stays and self.keeps):
                     self._retire(connection)
             else:
-                self._read_on(connection, data, (intended, start, connected, secured, sent, first))
+                self._read_on(
+                    connection, data, (intended, start, connected_ns, secured_ns, sent, first)
+                )
             self.began = 0
             return None
         except Exception as error:
-            return self._fail(error, intended, start, sent, is_new=connected > 0)
+            return self._fail(error, intended, start, sent, is_new=connected_ns > 0)
 
     def starts_of(self, recorder: StepRecorder) -> list[int]:
         """When what is under way was begun, as far as it belongs to a recorder."""
@@ -126,7 +128,7 @@ class Worker(Holder):
             raise AttemptFailed(kind_of_signal(signal, kind))
 
     def wait_writable(self, fd: int, kind: Kind) -> None:
-        with waking(gevent.get_hub().loop.io(fd, WRITE), self.switch):
+        with Waking(gevent.get_hub().loop.io(fd, WRITE), self.switch):
             self.park(kind)
 
     def _send_rest(self, connection: Connection, data: bytes, n_written: int) -> None:
@@ -171,7 +173,7 @@ class Worker(Holder):
         fault = request.fault_in(reader)
         if fault is None:
             sizes = reader.head_bytes, reader.body_bytes, received
-            self.held = (*marks, end, head.status, *sizes)
+            self.latest_row = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
             detail = request.recorder.examples.clean(request, fault.detail)

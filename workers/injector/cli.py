@@ -29,6 +29,7 @@ from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_n
 from campaigns.domain.presentation.request_tables import csv_rows
 from workers.injector.arms_run import run_arms, run_arms_in_processes
 from workers.injector.cli_options import (
+    add_list,
     add_session_options,
     add_tls_options,
     advice,
@@ -63,13 +64,7 @@ def add_against_options(parser: argparse.ArgumentParser) -> None:
         "side by side", "measures addresses in turns, so that the noise of a machine meets them all"
     )
     add = group.add_argument
-    add(
-        "--against",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="compare this address with the first; may be repeated (none)",
-    )
+    add_list(add, "--against", "URL", "compare this address with the first; may be repeated (none)")
     add(
         "--at-most",
         type=read_amount,
@@ -195,7 +190,7 @@ def make_parser() -> argparse.ArgumentParser:
         default="",
         help="connect to this address, whatever a name server says of the host (none)",
     )
-    add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
+    add_list(add, "--allow", "CIDR", _ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
     add("--requests-csv", metavar="FILE", help=_CSV)
     add("--strict", action="store_true", help=_STRICT)

@@ -42,6 +42,11 @@ def text_of(path: str) -> str:
     return text
 
 
+def add_list(add: Callable[..., Any], flag: str, metavar: str, words: str) -> None:
+    """An option that may be repeated."""
+    add(flag, action="append", default=[], metavar=metavar, help=words)
+
+
 def add_field_options(group: argparse._ActionsContainer, owner: type) -> None:
     for field in fields_of(owner).values():
         if field.option:
@@ -202,12 +207,11 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="values of ${name} in address, headers and body; the first row has the names (none)",
     )
     add_field_options(group, Variables)
-    add(
+    add_list(
+        add,
         "--value",
-        action="append",
-        default=[],
-        metavar="LINE",
-        help="a value made for each request, such as 'id = uuid', 'n = counter 1', 'size = "
+        "LINE",
+        "a value made for each request, such as 'id = uuid', 'n = counter 1', 'size = "
         "integer 1 to 9', 'kind = choice book, pen' or 'at = time ms'; may be repeated (none)",
     )
     kinds = group.add_mutually_exclusive_group()

@@ -26,6 +26,7 @@ from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.typed_request import shared_credentials
 from workers.injector.cli_options import (
     add_field_options,
+    add_list,
     given_fields,
     refuse_given,
     session_of,
@@ -55,50 +56,39 @@ def add_step_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="body of the request, or its file of any bytes, at most 8 MiB (none)",
     )
-    add(
+    add_list(
+        add,
         "--form",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a field of a form as the body of the request; may be repeated (none)",
+        "NAME=VALUE",
+        "a field of a form as the body of the request; may be repeated (none)",
     )
-    add(
+    add_list(
+        add,
         "--multipart",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE|NAME=@FILE[;type=TYPE]",
-        help="a field or a file of multipart/form-data; may be repeated (none)",
+        "NAME=VALUE|NAME=@FILE[;type=TYPE]",
+        "a field or a file of multipart/form-data; may be repeated (none)",
     )
-    add(
-        "--header",
-        action="append",
-        default=[],
-        metavar="'N: v'",
-        help="one more header, of every request (none)",
-    )
-    add(
+    add_list(add, "--header", "'N: v'", "one more header, of every request (none)")
+    add_list(
+        add,
         "--step",
-        action="append",
-        default=[],
-        metavar="'[METHOD] PATH [BODY|@FILE]'",
-        help="one more request to the same service; may be repeated (none)",
+        "'[METHOD] PATH [BODY|@FILE]'",
+        "one more request to the same service; may be repeated (none)",
     )
     add_field_options(group, StepOrder)
-    add(
+    add_list(
+        add,
         "--check",
-        action="append",
-        default=[],
-        metavar="'I RULE'",
-        help="what a reply to request I, counted from 1, must have, or else it is a failure: "
+        "'I RULE'",
+        "what a reply to request I, counted from 1, must have, or else it is a failure: "
         "'1 text: Welcome', '1 pattern: id=[0-9]+', '1 json: $.status = ok', '1 status: 200 204'; "
         "'1 no text: error' must not be there; may be repeated (none)",
     )
-    add(
+    add_list(
+        add,
         "--extract",
-        action="append",
-        default=[],
-        metavar="'I NAME FROM PATTERN'",
-        help="what the one group of PATTERN finds in a reply to request I, counted from 1, is "
+        "'I NAME FROM PATTERN'",
+        "what the one group of PATTERN finds in a reply to request I, counted from 1, is "
         "${NAME} in later requests; FROM is body, json (PATTERN is a path), header:Name or "
         "cookie:Name (whole without PATTERN), as in '1 next header:Location ^(/.*)$'; with NAME? a "
         "reply without it is no failure; may be repeated (none)",

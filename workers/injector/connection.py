@@ -5,8 +5,7 @@ import socket
 import struct
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gevent
@@ -33,15 +32,21 @@ _RESET_AT_ONCE = struct.pack("@ii", 1, 0)  # of SO_LINGER: on, 0 s
 now = time.monotonic_ns
 
 
-@contextmanager
-def waking(watcher: Any, wake: Callable[..., Any], *words: str) -> Iterator[None]:
-    """While a greenlet waits, a timer or a socket of the hub's may wake it."""
-    watcher.start(wake, *words)
-    try:
-        yield
-    finally:
-        watcher.stop()
-        watcher.close()
+class Waking:
+    """While a greenlet waits, a timer or a socket of the hub's may wake it. No generator: some wait
+    often."""
+
+    __slots__ = ("_watcher",)
+
+    def __init__(self, watcher: Any, wake: Callable[..., Any], *words: str):
+        self._watcher = watcher
+        watcher.start(wake, *words)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self._watcher.stop()
+        self._watcher.close()
 
 
 class Socket(socket.SocketType):
@@ -53,8 +58,8 @@ class Socket(socket.SocketType):
 class Connection:
     """An open connection. `watcher` runs from dialling to closing, so that waiting costs a switch.
 
-    `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
-    `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
+    `connected_ns` and `secured_ns` are the instants at which TCP and TLS were ready. Without TLS,
+    `secured_ns` is 0 and `tls` is None. `offered` is the session to resume, if any.
     `n_written` is how much of what it was dialled with the kernel has taken.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
     `timer` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
@@ -62,18 +67,18 @@ class Connection:
     """
 
     __slots__ = (
-        "connected", "n_written", "offered", "peer", "recv", "secured", "send", "sock", "timer",
-        "tls", "unread_ns", "watcher",
+        "connected_ns", "n_written", "offered", "peer", "recv", "secured_ns", "send", "sock",
+        "timer", "tls", "unread_ns", "watcher",
     )  # fmt: skip
 
-    def __init__(self, sock: Socket, watcher: Any, connected: int, n_written: int = 0):
+    def __init__(self, sock: Socket, watcher: Any, connected_ns: int, n_written: int = 0):
         self.sock = sock
         self.tls: Any = None  # a Tls
         self.offered: Any = None
         self.watcher = watcher
-        self.connected = connected
+        self.connected_ns = connected_ns
         self.n_written = n_written
-        self.secured = 0
+        self.secured_ns = 0
         self.unread_ns: int | None = None
         self.timer: Any = None
         self.send: Callable[[bytes], int] = sock.send
@@ -160,16 +165,16 @@ class Dialler:
             connection.hold_nothing_back()
         self.note_open()
         worker.connection = connection
-        worker.request.events["connections_opened"].append(connection.connected)
+        worker.request.events["connections_opened"].append(connection.connected_ns)
         if self.tls is not None:
-            self._limit(worker, connection.connected + self._tls_ns)
+            self._limit(worker, connection.connected_ns + self._tls_ns)
             self.reads.begin_handshake(worker, connection)
             self.tls.secure(worker, connection)
-            connection.secured = now()
+            connection.secured_ns = now()
             self.reads.end_handshake(worker, connection)
             is_resumed = self.tls.note(connection)
             events = worker.request.events["tls_resumed" if is_resumed else "tls_full"]
-            events.append(connection.secured)
+            events.append(connection.secured_ns)
         worker.limit = 0
         return connection
 
@@ -227,7 +232,7 @@ class Dialler:
             raise AttemptFailed(faults.of_connect(error.errno), str(error)) from None
         try:
             peer = address, self._guard.port
-            connected, n_written = self._connect_and_write(worker, sock, peer, first)
+            connected_ns, n_written = self._connect_and_write(worker, sock, peer, first)
             if self._watchers:
                 watcher = self._watchers.popleft()
                 watcher.fd = sock.fileno()
@@ -237,7 +242,7 @@ class Dialler:
             sock.close()
             raise
         watcher.start(worker.switch)
-        return Connection(sock, watcher, connected, n_written)
+        return Connection(sock, watcher, connected_ns, n_written)
 
     def _connect_and_write(
         self, worker: Any, sock: Socket, peer: tuple[str, int], first: bytes

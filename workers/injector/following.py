@@ -82,7 +82,7 @@ class FollowingWorker(Worker):
         row = start, start, 0, 0, self._sent_ns, first, first, status, head, body, received
         next_request = self._follow()
         if next_request is None:
-            self.held = row
+            self.latest_row = row
             self.switch(_NO_MORE)
             return
         request.record(row)

@@ -37,8 +37,8 @@ class _PendingCall:
     size_bytes: int
     intended: int
     start: int
-    connected: int = 0
-    secured: int = 0
+    connected_ns: int = 0
+    secured_ns: int = 0
     sent: int = _NOT_SENT
     fault: Exception | None = None
 
@@ -96,7 +96,7 @@ class PipelineWorker(SessionWorker):
             connection = self.connection
             if connection is None:
                 connection = self.dialler.dial(self)
-                this.connected, this.secured = connection.connected, connection.secured
+                this.connected_ns, this.secured_ns = connection.connected_ns, connection.secured_ns
             self.send_all(connection, data)
             this.sent = now()
             return True
@@ -147,10 +147,10 @@ class PipelineWorker(SessionWorker):
         received = reader.received_bytes - len(self._unread)
         fault = call.fault_in(reader)
         if fault is None:
-            marks = (this.intended, this.start, this.connected, this.secured, this.sent)
+            marks = (this.intended, this.start, this.connected_ns, this.secured_ns, this.sent)
             call.size_bytes = this.size_bytes
             sizes = reader.head_bytes, reader.body_bytes, received
-            self.held = (*marks, *times, head.status, *sizes)
+            self.latest_row = (*marks, *times, head.status, *sizes)
             if self._pending:
                 self.settle()
         else:

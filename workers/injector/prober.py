@@ -73,7 +73,7 @@ class Prober(Worker):
             raise
         self._note_connected()
         if connection.tls is not None:
-            self.instants["tls"] = connection.secured
+            self.instants["tls"] = connection.secured_ns
             tls = connection.tls
             version, cipher, bits, group = tls.in_words()
             terms = {"version": version, "cipher": cipher, "bits": bits, "group": group}
@@ -84,7 +84,7 @@ class Prober(Worker):
     def _note_connected(self) -> None:
         """TCP was connected even if TLS failed afterwards."""
         if self.connection is not None:
-            self.instants["connect"] = self.connection.connected
+            self.instants["connect"] = self.connection.connected_ns
 
     def _look_at_refused_certificate(self) -> None:
         """In a second handshake, which accepts any; no request is sent over it."""

@@ -343,7 +343,6 @@ class Rounds:
         return is_settled(self._rounds, self._turns, len(self._arms))
 
     # --- supervision -----------------------------------------------------------------------------
-
     def _tick(self) -> None:
         self._hub_lag.tick(now())
         self._reads.tick()

@@ -163,7 +163,7 @@ class Seconds:
             starts += [
                 worker.doubtful_start
                 for worker in parting
-                if worker.held is not None and worker.request.recorder is recorder
+                if worker.latest_row is not None and worker.request.recorder is recorder
             ]
             self._oldest_ns = min([self._oldest_ns, *starts])
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))

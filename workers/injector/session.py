@@ -15,7 +15,7 @@ from campaigns.domain.metrics.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, Dialler, now, waking
+from workers.injector.connection import NS, Dialler, Waking, now
 from workers.injector.http1 import Head
 from workers.injector.recorder import Failure
 from workers.injector.reply import ReplyReader
@@ -258,7 +258,6 @@ class SessionWorker(Worker):
             self._retire(self.connection)
 
     # --- what is sent ----------------------------------------------------------------------------
-
     def _make_call(self, index: int) -> Call:
         context, user = self._context, self.user
         request = context.requests[index]
@@ -348,7 +347,7 @@ class SessionWorker(Worker):
     def pause_until(self, wake: int) -> None:
         """Wait, but notice when the server closes the connection."""
         timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
-        with waking(timer, self.switch, _PAUSE_OVER):
+        with Waking(timer, self.switch, _PAUSE_OVER):
             self.idle_until(_PAUSE_OVER)
 
     def idle_until(self, word: str) -> None:

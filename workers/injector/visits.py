@@ -58,7 +58,13 @@ class Visitor:
         self._visits.note_begin(start)
         while True:
             self._make_burst(intended, start)
-            if self._is_over or not self._pause():
+            if self._is_over:
+                break
+            if pause_ns := self._user.drawn_pause_ns():
+                self._lead.pause_until(now() + pause_ns)
+            if pause_ns or self._helpers:
+                self._lead.check_for_strays()
+            if self._is_over:
                 break
             intended = start = now()
         for worker in (self._lead, *self._helpers):
@@ -86,14 +92,6 @@ class Visitor:
         # If connections arrive, one that the server closes is not replaced.
         has_lost_its_own = not self._visits.has_sessions and not self._lead.is_connected
         return has_lost_its_own and self._n_made > 0
-
-    def _pause(self) -> bool:
-        """Pause; whether the visit continues afterwards."""
-        if pause_ns := self._user.drawn_pause_ns():
-            self._lead.pause_until(now() + pause_ns)
-        if pause_ns or self._helpers:
-            self._lead.check_for_strays()
-        return not self._is_over
 
     # --- bursts ----------------------------------------------------------------------------------
     def _make_burst(self, intended: int, start: int) -> None:
@@ -150,7 +148,6 @@ class Visitor:
             pause_s = worker.call_again(call, start)
 
     # --- several at once ---------------------------------------------------------------------
-
     def _help(self, helper: SessionWorker) -> None:
         while True:
             helper.idle_until(_GO)
@@ -231,26 +228,21 @@ class VisitWindow(_AddsWorkers, WindowLoad):
         add_worker, note_first = self._add_worker, self._note_first
         visitor = Visitor(worker, self._context, self._requests, add_worker, note_first)
         while True:
-            start = now()
+            start, (number, is_warm_up) = now(), task
             if self._has_ended(start):
                 self._leave(worker)
             else:
-                self._visit(worker, visitor, start, *task)
+                visitor.receive(number, start, start)
+                connection = worker.detach()
+                gevent.sleep(0)
+                if connection is not None:
+                    self._keep_or_close(connection, is_warm_up)
+                self._idle.append(worker)
+                self._n_calling -= 1
+                self._note_left()
+                self._refill()
+                self._close_if_all_open()
             task = to_hub()
-
-    def _visit(
-        self, worker: SessionWorker, visitor: Visitor, start: int, number: int, is_warm_up: bool
-    ) -> None:
-        visitor.receive(number, start, start)
-        held = worker.detach()
-        gevent.sleep(0)
-        if held is not None:
-            self._keep_or_close(held, is_warm_up)
-        self._idle.append(worker)
-        self._n_calling -= 1
-        self._note_left()
-        self._refill()
-        self._close_if_all_open()
 
     def _note_first(self) -> None:
         self._n_calling += 1

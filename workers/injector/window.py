@@ -67,7 +67,7 @@ class WindowLoad:
         self._is_stopped = False
         self._n_opening = 0
         self._idle: list[Worker] = []
-        self._held: deque[tuple[int, Held]] = deque()
+        self._held_sockets: deque[tuple[int, Held]] = deque()
         self.workers: list[Worker] = []
         self.n_dropped = 0
         self.note_left: NoteLeft = note_nothing
@@ -83,10 +83,10 @@ class WindowLoad:
 
     def _wake(self) -> None:
         if self._has_begun:
-            while self._held and self._held[0][0] <= now():
-                self._held.popleft()[1].close()
-            if self._held:
-                self._pacer.wake_at(self._held[0][0])
+            while self._held_sockets and self._held_sockets[0][0] <= now():
+                self._held_sockets.popleft()[1].close()
+            if self._held_sockets:
+                self._pacer.wake_at(self._held_sockets[0][0])
             self._refill()
         else:
             self._has_begun = True
@@ -122,7 +122,7 @@ class WindowLoad:
     @property
     def _n_open(self) -> int:
         """Open connections, without those still being opened."""
-        return len(self._held)
+        return len(self._held_sockets)
 
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
@@ -137,9 +137,9 @@ class WindowLoad:
 
     def _work(self, worker: Worker, number: int, is_warm_up: bool) -> None:
         """Open one connection, then become idle again."""
-        held = self._open_one(worker, number)
-        if held is not None:
-            self._keep_or_close(held, is_warm_up)
+        connection = self._open_one(worker, number)
+        if connection is not None:
+            self._keep_or_close(connection, is_warm_up)
         self._leave(worker)
 
     def _leave(self, worker: Worker) -> None:
@@ -147,13 +147,13 @@ class WindowLoad:
         self._idle.append(worker)
         self._note_opened()
 
-    def _keep_or_close(self, held: Held, is_warm_up: bool) -> None:
+    def _keep_or_close(self, connection: Held, is_warm_up: bool) -> None:
         if self._hold == Hold.CLOSE or is_warm_up or self._is_stopped:
-            held.close()
+            connection.close()
             return
-        self._held.append((now() + self._hold_ns, held))
-        if self._hold == Hold.KEEP_S and len(self._held) == 1:
-            self._pacer.wake_at(self._held[0][0])
+        self._held_sockets.append((now() + self._hold_ns, connection))
+        if self._hold == Hold.KEEP_S and len(self._held_sockets) == 1:
+            self._pacer.wake_at(self._held_sockets[0][0])
 
     def _note_opened(self) -> None:
         """An opening succeeded or failed; below the low mark the next burst begins."""
@@ -182,8 +182,8 @@ class WindowLoad:
             self._fill()
 
     def _close_held(self) -> None:
-        while self._held:
-            self._held.popleft()[1].close()
+        while self._held_sockets:
+            self._held_sockets.popleft()[1].close()
 
     def is_calm(self, _: int) -> bool:
         """What is opened next is known at no instant before."""
@@ -196,7 +196,7 @@ class WindowLoad:
 
     @property
     def is_finished(self) -> bool:
-        return not self._n_opening and not self._held and self._is_over(now())
+        return not self._n_opening and not self._held_sockets and self._is_over(now())
 
 
 def make_http_opener(requests: Sequence[Request]) -> OpenOne:

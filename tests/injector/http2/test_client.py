@@ -152,8 +152,7 @@ def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives():
         replies = [reply(b"ok", each.id, *SIZED) for each in streams]
         feed_by(client, b"".join(replies), step)
         sizes = len(USUAL_HEAD), 2, len(replies[0])
-        replies = [(True, 200, *sizes, NOW, NOW)] * 4
-        assert [counted(each) for each in client.ended_streams] == replies
+        assert list(map(counted, client.ended_streams)) == [(True, 200, *sizes, NOW, NOW)] * 4
         assert client.ended_streams == streams
         assert not client.streams
 

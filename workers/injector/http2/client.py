@@ -109,10 +109,18 @@ class Http2Client(Streams):
             if at > size:
                 at = start - HEAD_BYTES
                 break
+            stream_id &= LARGEST_WINDOW
             try:
-                self._take(kind, flags, stream_id & LARGEST_WINDOW, data, start, at)
+                if self._block is not None:
+                    self._continue_block(kind, flags, stream_id, data[start:at])
+                elif kind == DATA and self.is_settled:
+                    self._take_data(flags, stream_id, data, start, at)
+                elif kind == HEADERS and self.is_settled:
+                    self._take_headers(flags, stream_id, data, start, at)
+                else:
+                    self._take_other(kind, flags, stream_id, data[start:at])
             except StreamBroken as fault:
-                self._break(stream_id & LARGEST_WINDOW, fault)
+                self._break(stream_id, fault)
         self._rest = data[at:]
 
     def _take_usual_reply(self, stream_id: int, data: bytes, start: int, stop: int) -> int:
@@ -144,18 +152,6 @@ class Http2Client(Streams):
         del self.streams[stream_id]
         self.ended_streams.append(stream)
         return end
-
-    def _take(
-        self, kind: int, flags: int, stream_id: int, data: bytes, start: int, stop: int
-    ) -> None:
-        if self._block is not None:
-            self._continue_block(kind, flags, stream_id, data[start:stop])
-        elif kind == DATA and self.is_settled:
-            self._take_data(flags, stream_id, data, start, stop)
-        elif kind == HEADERS and self.is_settled:
-            self._take_headers(flags, stream_id, data, start, stop)
-        else:
-            self._take_other(kind, flags, stream_id, data[start:stop])
 
     def _take_data(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
         size = stop - start

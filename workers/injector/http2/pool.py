@@ -7,7 +7,7 @@ from typing import Any
 import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
-from workers.injector.connection import NS, Dialler, now, waking
+from workers.injector.connection import NS, Dialler, Waking, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, STOPPED
 from workers.injector.http2.link import Link
@@ -71,7 +71,7 @@ class Pool:
         while link is None and now() < limit:
             timer = self._loop.timer((limit - now()) / NS)
             # What fails is another's attempt.
-            with suppress(AttemptFailed), waking(timer, worker.switch, _TOO_LONG):
+            with suppress(AttemptFailed), Waking(timer, worker.switch, _TOO_LONG):
                 self._wait(worker)
             link = self._find()
         return link

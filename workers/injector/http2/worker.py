@@ -109,7 +109,12 @@ class OnStreams(Worker):
             return
         stream = self.stream
         if signal is not stream:
-            raise _cut_short(signal, link, stream)
+            phase = Kind.FIRST_BYTE_TIMEOUT if stream.sent else Kind.WRITE_TIMEOUT
+            kind = kind_of_signal(signal, Kind.BODY_TIMEOUT if stream.first else phase)
+            # A server that ended the connection with an error may leave it open, and silent.
+            if link.goodbye and kind != Kind.ABORTED_BY_STOP:
+                raise AttemptFailed(Kind.H2_GOAWAY, link.goodbye)
+            raise AttemptFailed(kind)
         if stream.failure is not None:
             raise stream.failure
         self._record(stream)
@@ -141,7 +146,7 @@ class OnStreams(Worker):
         except AttemptFailed as failure:
             self.pool.fail(link, failure)
             raise
-        return connection.connected, connection.secured
+        return connection.connected_ns, connection.secured_ns
 
     def _record(self, stream: Stream) -> None:
         request, status = self.request, stream.head.status
@@ -152,13 +157,13 @@ class OnStreams(Worker):
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note_reply(request, fault, stream.end, stream)
             return
-        intended, start, connected, secured = self._marks
+        intended, start, connected_ns, secured_ns = self._marks
         first = stream.first
         # A reply may come before the whole request was taken: then that was when it came.
         sent = stream.sent if 0 < stream.sent <= first else first
         request.record(
             (
-                intended, start, connected, secured, sent, first, stream.end, status,
+                intended, start, connected_ns, secured_ns, sent, first, stream.end, status,
                 stream.head_bytes, stream.body_bytes, stream.received_bytes,
             )
         )  # fmt: skip
@@ -301,15 +306,6 @@ class RedirectStreamWorker(FollowsRedirects, StreamSessionWorker):
         while self._others:
             _, pool = self._others.popitem()
             pool.close()
-
-
-def _cut_short(signal: str, link: Link, stream: Stream) -> AttemptFailed:
-    """A server that ended the connection with an error may leave it open, and say nothing more."""
-    phase = Kind.FIRST_BYTE_TIMEOUT if stream.sent else Kind.WRITE_TIMEOUT
-    kind = kind_of_signal(signal, Kind.BODY_TIMEOUT if stream.first else phase)
-    if link.goodbye and kind != Kind.ABORTED_BY_STOP:
-        return AttemptFailed(Kind.H2_GOAWAY, link.goodbye)
-    return AttemptFailed(kind)
 
 
 class ClosedStreams(ClosedLoad):

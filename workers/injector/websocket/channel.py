@@ -15,7 +15,7 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Deflate, Exchange
 from campaigns.domain.plan.step import own_host
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, WRITE, Connection, now, waking
+from workers.injector.connection import NS, WRITE, Connection, Waking, now
 from workers.injector.http1 import (
     HEADER_CAP_BYTES,
     HEADER_CAP_COUNT,
@@ -140,7 +140,7 @@ class Channel:
             self._worker.park(kind)
             return
         watcher = gevent.get_hub().loop.io(self.connection.sock.fileno(), WRITE)
-        with waking(watcher, self._worker.switch):
+        with Waking(watcher, self._worker.switch):
             self._worker.park(kind)
         self.write(b"")
 
@@ -150,7 +150,7 @@ class Channel:
         A mere callback would run up to fifty times before the hub looks at sockets and timers.
         """
         self._turn = 0
-        with waking(gevent.get_hub().loop.timer(0), self._worker.switch):
+        with Waking(gevent.get_hub().loop.timer(0), self._worker.switch):
             self._worker.park(kind)
 
     def early_end(self) -> BadReply:

@@ -9,7 +9,7 @@ import gevent
 from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, now, waking
+from workers.injector.connection import NS, Waking, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
 from workers.injector.recorder import NEVER
@@ -58,15 +58,16 @@ class Conversation:
     """One connection after its opening handshake; `take` feeds it bytes that came with that."""
 
     __slots__ = (
-        "_channel", "_close_code", "_context", "_control", "_dues", "_echoed", "_has_sent_close",
-        "_inbox", "_last_sent", "_matcher", "_n_sent", "_opened", "_packer", "_reader", "_worker",
+        "_channel", "_close_code", "_context", "_control", "_dues", "_has_sent_close", "_inbox",
+        "_last_sent", "_matcher", "_n_echoes", "_n_sent", "_opened_at", "_packer", "_reader",
+        "_worker",
     )  # fmt: skip
 
-    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
+    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened_at: int):
         self._worker = worker
         self._context = context
         self._channel = channel
-        self._opened = opened
+        self._opened_at = opened_at
         packing = channel.compression
         self._packer = packing and Packer(keeps=packing.client_keeps)
         unpacker = packing and Unpacker(frames.MESSAGE_CAP_BYTES, keeps=packing.server_keeps)
@@ -76,8 +77,8 @@ class Conversation:
         self._inbox: deque[tuple[int, bytes]] | None = deque() if context.scenario else None
         self._dues: deque[tuple[int, int]] = deque()
         self._n_sent = 0
-        self._echoed = 0
-        self._last_sent = opened
+        self._n_echoes = 0
+        self._last_sent = opened_at
         self._close_code: int | None = None
         self._has_sent_close = False
         self._control = (0, 0)
@@ -120,7 +121,7 @@ class Conversation:
     def _due(self, instant: int) -> int:
         """When the next message is, seen from an instant."""
         context = self._context
-        return context.due(self._opened, self._n_sent) if context.alarm else instant
+        return context.due(self._opened_at, self._n_sent) if context.alarm else instant
 
     def _send(self, due: int, instant: int) -> None:
         context = self._context
@@ -213,14 +214,14 @@ class Conversation:
             context.events[MESSAGES_OTHER].append(instant)
             return
         due, sent = self._dues.popleft()
-        self._echoed += 1
+        self._n_echoes += 1
         self._note_round_trip(due, sent, instant)
 
     def _note_round_trip(self, due: int, sent: int, instant: int) -> None:
         self._context.recorder.note_round_trip((due, instant))
 
     def _is_reply(self, opcode: int, payload: bytes) -> bool:
-        context, number = self._context, self._echoed
+        context, number = self._context, self._n_echoes
         if self._matcher is not None:
             values = self._channel.values
             return self._matcher.is_reply(payload, lambda: context.payload(number, values))
@@ -231,37 +232,37 @@ class Conversation:
     # --- the scenario ----------------------------------------------------------------------------
     def _play(self, start: int) -> None:
         """Its steps in order, until the load is over. Raises BadReply, AttemptFailed."""
-        context, sent_at, sent = self._context, 0, b""
+        context, sent_at, message = self._context, 0, b""
         for step in context.scenario:
             if now() >= context.until(start):
                 break
             if step.make_text is not None:
                 self._forget_inbox()
-                sent_at, sent = now(), step.make_text(self._channel.values)
+                sent_at, message = now(), step.make_text(self._channel.values)
                 self._last_sent = sent_at
-                self._write(sent, sent_at)
+                self._write(message, sent_at)
             elif step.make_matcher is not None:
-                replied = self._await_reply(step.make_matcher(), sent)
+                reply_at = self._await_reply(step.make_matcher(), message)
                 if sent_at:
-                    context.recorder.note_round_trip((sent_at, replied))
+                    context.recorder.note_round_trip((sent_at, reply_at))
                     sent_at = 0
             else:
                 self._pause(now() + int(step.wait_s * NS))
         self._forget_inbox()
         self._inbox = None
-        self._opened = now()
+        self._opened_at = now()
 
     def _forget_inbox(self) -> None:
         self._context.events[MESSAGES_OTHER] += [instant for instant, _ in self._inbox]
         self._inbox.clear()
 
-    def _await_reply(self, matcher: Matcher, sent: bytes) -> int:
+    def _await_reply(self, matcher: Matcher, message: bytes) -> int:
         """When the message came that the matcher takes."""
         self._worker.limit = now() + self._context.total_ns
         while True:
             while self._inbox:
                 instant, payload = self._inbox.popleft()
-                if matcher.is_reply(payload, lambda: sent):
+                if matcher.is_reply(payload, lambda: message):
                     return instant
                 self._context.events[MESSAGES_OTHER].append(instant)
             try:
@@ -274,7 +275,7 @@ class Conversation:
     def _pause(self, until: int) -> None:
         self._worker.limit = 0
         while (left_ns := until - now()) > 0:
-            with waking(gevent.get_hub().loop.timer(left_ns / NS), self._worker.switch):
+            with Waking(gevent.get_hub().loop.timer(left_ns / NS), self._worker.switch):
                 self._receive_some(Kind.BODY_TIMEOUT)
             if self._close_code is not None:
                 raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} in the scenario")
@@ -334,8 +335,8 @@ class ConversationInTurns(Conversation):
 
     __slots__ = ("_n_skipped", "_opened_ns", "_replied_ns", "_turns", "began", "request")
 
-    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
-        super().__init__(worker, context, channel, opened)
+    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened_at: int):
+        super().__init__(worker, context, channel, opened_at)
         self.request, self._turns = context, context.turns
         self._n_skipped = self.began = 0
         channel.unanswered = self._dues
@@ -357,7 +358,7 @@ class ConversationInTurns(Conversation):
 
     def _talk(self, start: int) -> None:
         context = self._context
-        self._replied_ns = self._turns.clock_ns(self._opened)
+        self._replied_ns = self._turns.clock_ns(self._opened_at)
         self._opened_ns = context.first_due(self._worker, self._replied_ns)
         context.talking.add(self)
         try:

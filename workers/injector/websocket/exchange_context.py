@@ -57,12 +57,12 @@ def maker_of(text: str) -> MakeText:
 class Matcher:
     """Tells replies; `begin` when a message is sent, and after each reply."""
 
-    __slots__ = ("_fits", "_left", "rule")
+    __slots__ = ("_fits", "_n_to_come", "rule")
 
     def __init__(self, rule: MessageRule, fits: Callable[[bytes], bool] | None):
         self.rule = rule
         self._fits = fits
-        self._left = rule.nth
+        self._n_to_come = rule.nth
 
     @classmethod
     def maker(cls, rule: MessageRule) -> Callable[[], "Matcher"]:
@@ -75,10 +75,10 @@ class Matcher:
             return self._fits(payload)
         if self.rule.is_echo:
             return payload == sent()
-        self._left -= 1
-        if self._left:
+        self._n_to_come -= 1
+        if self._n_to_come:
             return False
-        self._left = self.rule.nth
+        self._n_to_come = self.rule.nth
         return True
 
 
@@ -356,10 +356,10 @@ class ExchangeContext:
         """When a conversation that began at `start` stops sending, even if messages are left."""
         return self.zero_ns if start < self.zero_ns else self.end_ns or NEVER
 
-    def due(self, opened: int, number: int) -> int:
+    def due(self, opened_at: int, number: int) -> int:
         """When message `number` of a connection opened at that instant is to be sent."""
         rate = self.rate_per_s
-        return opened + int(number * NS / rate) if rate else opened
+        return opened_at + int(number * NS / rate) if rate else opened_at
 
     def _text(self, number: int, values: Values) -> bytes:
         return self._texts[number % len(self._texts)](values)
