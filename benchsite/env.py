@@ -136,16 +136,14 @@ def env_limits(name: str) -> dict[str, list[float | None]]:
     text = env_str(name, "{}")
     try:
         limits = json.loads(text)
-        if all(map(_is_pair, limits.values())):
+        values = limits.values()
+        if all(isinstance(each, list) and len(each) == 2 for each in values) and all(
+            limit is None or isinstance(limit, int | float) for each in values for limit in each
+        ):
             return limits
     except (AttributeError, ValueError):
         pass
     raise WrongSetting(f'{name}={text!r}: write JSON such as {{"cpu": [0.7, 0.9]}}.')
-
-
-def _is_pair(value: object) -> bool:
-    is_list = isinstance(value, list) and len(value) == 2
-    return is_list and all(each is None or isinstance(each, int | float) for each in value)
 
 
 def env_origin(name: str) -> dict[str, str | int] | None:

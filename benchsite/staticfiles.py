@@ -20,8 +20,8 @@ class AppFilesFinder(AppDirectoriesFinder):
     maps."""
 
     def list(self, ignore_patterns):
-        unused = ("redoc", "rest_framework", "account", "mfa", "i18n", "*.map")
-        return super().list([*(ignore_patterns or ()), *unused])
+        left_out = ("redoc", "rest_framework", "account", "mfa", "i18n", "*.map")
+        return super().list([*(ignore_patterns or ()), *left_out])
 
 
 class OwnFilesFinder(FileSystemFinder):
@@ -36,7 +36,7 @@ class NodeModulesFinder(BaseFinder):
 
     def __init__(self, *args, **kwargs):
         self.root = Path(settings.BASE_DIR) / "node_modules"
-        self.storage = _Renamed(self.root)
+        self.storage = _NpmStorage(self.root)
 
     def check(self, **kwargs):
         return []
@@ -53,7 +53,7 @@ class NodeModulesFinder(BaseFinder):
                 yield name, self.storage
 
 
-class _Renamed(FileSystemStorage):
+class _NpmStorage(FileSystemStorage):
     """Opens a public name at npm's path of the file."""
 
     def path(self, name):

@@ -28,10 +28,17 @@ from campaigns.domain.presentation.glossary import split_at_terms, term_of
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.what_to_do import words_of
-from campaigns.template_words import get_notified, page_notes
 
 # Their macros are called from all templates by name.
 _MACROS = ("marks", "charts", "forms", "tables")
+_GLOBAL_WORDS = (
+    "get_notified", "imports_of", "moment", "page_address", "page_notes", "sort_order",
+)  # fmt: skip
+_FILTER_WORDS = (
+    *("cell_look", "cell_looks", "clock_words", "ends_at", "headline_text", "in_ms", "mode_words"),
+    *("page_of", "percent_words", "person", "plan_names", "signed_second", "target_names", "took"),
+    *("without_query", "without_scheme"),
+)
 
 
 class Engine(django_jinja2.Jinja2):
@@ -48,12 +55,12 @@ class Page(django_jinja2.Template):
     def render(
         self, context: dict[str, Any] | None = None, request: HttpRequest | None = None
     ) -> str:
-        added: dict[str, Any] = {}
+        extra: dict[str, Any] = {}
         if request is not None:
-            added = {"request": request, "csrf_token": csrf_token_lazy(request)}
+            extra = {"request": request, "csrf_token": csrf_token_lazy(request)}
             for processor in self.backend.template_context_processors:
-                added |= processor(request)
-        return self.template.render(added | (context or {}))
+                extra |= processor(request)
+        return self.template.render(extra | (context or {}))
 
 
 class _Writer(CodeGenerator):
@@ -83,54 +90,34 @@ def environment(**options: Any) -> Environment:
     env.globals |= {
         "GLYPHS": GLYPHS,
         "current_zone": timezone.get_current_timezone_name,
-        "get_notified": get_notified,
-        "imports_of": words.imports_of,
-        "moment": words.moment,
-        "page_address": words.page_address,
-        "page_notes": page_notes,
         "querystring": querystring,
-        "sort_order": words.sort_order,
         "split_at_terms": split_at_terms,
         "static": static,
         "term_of": term_of,
         "url": url,
         "zip": zip,
+        **{name: getattr(words, name) for name in _GLOBAL_WORDS},
     }
     env.filters |= {
         "badge_of": words.badge,
         "capfirst": defaultfilters.capfirst,
-        "cell_look": words.cell_look,
-        "cell_looks": words.cell_looks,
-        "clock_words": words.clock_words,
         "counted": units.counted,
         "date": date,
         "duration_words": duration_words,
-        "ends_at": words.ends_at,
         "error_words": words_of,
         "floatformat": defaultfilters.floatformat,
         "glyph_of": glyph_of,
-        "headline_text": words.headline_text,
-        "in_ms": words.in_ms,
         "intcomma": intcomma,
         "json_script": json_script,
         "load_words": plan_load_words,
         "localtime": timezone.localtime,
-        "mode_words": words.mode_words,
         "once": once,
-        "page_of": words.page_of,
-        "percent_words": words.percent_words,
-        "person": words.person,
         "plain_words": plain_text,
-        "plan_names": words.plan_names,
         "pluralize": defaultfilters.pluralize,
-        "signed_second": words.signed_second,
         "sized": units.size,
-        "target_names": words.target_names,
-        "took": words.took,
         "truncatechars": defaultfilters.truncatechars,
         "utc": tz.utc,
-        "without_query": words.without_query,
-        "without_scheme": words.without_scheme,
+        **{name: getattr(words, name) for name in _FILTER_WORDS},
     }
     for name in _MACROS:
         parts = vars(env.get_template(f"macros/{name}.html").module)

@@ -11,20 +11,16 @@ from django.urls import reverse
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
 
 
-def _load_pages() -> None:
-    """What Django loads with the first request, for which its reader and everybody else would wait:
-    all views with their addresses, the templates, what adds to their contexts, and the API's
-    schema."""
-    reverse("project-list")
-    for engine in (engines["jinja"], engines["fields"]):
-        for name in engine.env.list_templates():
-            engine.get_template(name)
-        list(engine.template_context_processors)  # to ask for them imports them
-    import_module("campaigns.rest.schema").described()
-
-
 application = get_wsgi_application()
-_load_pages()
+
+# What Django loads with the first request, for which its reader and everybody else would wait: all
+# views with their addresses, the templates, what adds to their contexts, and the API's schema.
+reverse("project-list")
+for _engine in (engines["jinja"], engines["fields"]):
+    for _name in _engine.env.list_templates():
+        _engine.get_template(_name)
+    list(_engine.template_context_processors)  # to ask for them imports them
+import_module("campaigns.rest.schema").described()
 
 # A page that reads hundreds of summaries makes some 100,000 values, all of them needed until it is
 # done. By default the collector looks through them, and through all that has been loaded, many

@@ -15,7 +15,7 @@ def var_dir() -> Path:
     return Path(os.environ.get("BENCHSITE_VAR") or ROOT / "var").resolve()
 
 
-def closed(folder: Path, mode: int = 0o700) -> Path:
+def private_folder(folder: Path, mode: int = 0o700) -> Path:
     """The folder, created if it is missing, with these rights: by default only for its owner."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(mode)

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from local.base import ROOT, LocalError, closed, say, step, var_dir
+from local.base import ROOT, LocalError, private_folder, say, step, var_dir
 from local.servers import output_of, prepare_postgres, running_url, start_own
 from local.site import Site, confirm_networks, demo, plain_environment, ports_for
 from local.supervisor import StopRequested, Supervisor
@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
 @contextmanager
 def only_one(var: Path) -> Iterator[None]:
     """Hold the checkout's lock; a second start fails because one is already running."""
-    closed(var, 0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
+    private_folder(var, 0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
     with (var / "run.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,12 +105,12 @@ def backup(_arguments: Sequence[str] = ()) -> int:
             if not any(var.glob("pg*")):
                 raise LocalError(f"There is no database in {var}, {_NOTHING}")
             stack.enter_context(only_one(var))
-            url = stack.enter_context(_named_or_started(var))
+            url = stack.enter_context(_database_url(var))
         # A backup of nothing would be taken for a good one.
         if not int(output_of("psql", "--no-psqlrc", "--tuples-only", f"-c{_TABLES}", url)):
             raise LocalError(f"The database has no tables, {_NOTHING}")
         with step("Writing the backup"):
-            file = _write(var, url, closed(var / "backups"))
+            file = _write(var, url, private_folder(var / "backups"))
     say(f"\nBackup: {file}\nRestore it with `{_restoring(file)}`.")
     if missing := _keys_elsewhere(var):
         say(f"Not in it: {' and '.join(missing)}, set by the environment. Keep a copy with it.")
@@ -126,8 +126,8 @@ def restore(arguments: list[str]) -> int:
         dump, key = Path(folder) / DUMP, Path(folder) / KEY
         _unpack(file, Path(folder))
         output_of("pg_restore", "--file=/dev/null", str(dump))  # whether it is whole
-        with _named_or_started(var) as url:
-            old = closed(var / "backups" / time.strftime("before-restore-%Y%m%d-%H%M%S"))
+        with _database_url(var) as url:
+            old = private_folder(var / "backups" / time.strftime("before-restore-%Y%m%d-%H%M%S"))
             with step("Keeping what is there"):
                 backup = _write(var, url, old)
             # Its queue, and seconds on their way into it. Before: whatever interrupts this, no
@@ -172,10 +172,10 @@ def _is_elsewhere(key: str) -> bool:
 
 
 @contextlib.contextmanager
-def _named_or_started(var: Path) -> Iterator[str]:
+def _database_url(var: Path) -> Iterator[str]:
     """The URL of the database that the environment names, or of one that is started for this."""
-    if named := os.environ.get("DATABASE_URL"):
-        yield named
+    if url := os.environ.get("DATABASE_URL"):
+        yield url
         return
     supervisor = Supervisor(var / "log")
     supervisor.stop_on_signals()
@@ -203,6 +203,15 @@ def _write(var: Path, url: str, folder: Path) -> Path:
         return whole.rename(file)
 
 
+def _replace(url: str, dump: Path) -> None:
+    """The schema is emptied first: a table that only a newer release has must not stay."""
+    empty = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
+    output_of("psql", "--quiet", "--no-psqlrc", f"--command={empty}", url)
+    options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
+    # By its name, so that what is in it is restored and not the schema itself, which is there.
+    output_of("pg_restore", *options, "--schema=public", f"--dbname={url}", str(dump))
+
+
 def _unpack(file: Path, folder: Path) -> None:
     """The content alone: neither links nor rights. Python 3.11.3 and older know no filters."""
     try:
@@ -219,12 +228,3 @@ def _unpack(file: Path, folder: Path) -> None:
         raise LocalError(f"There is no file {file}. `make backup` writes one.") from None
     except (tarfile.TarError, OSError) as error:
         raise LocalError(f"{file} cannot be read as a backup: {error}.") from None
-
-
-def _replace(url: str, dump: Path) -> None:
-    """The schema is emptied first: a table that only a newer release has must not stay."""
-    empty = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
-    output_of("psql", "--quiet", "--no-psqlrc", f"--command={empty}", url)
-    options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
-    # By its name, so that what is in it is restored and not the schema itself, which is there.
-    output_of("pg_restore", *options, "--schema=public", f"--dbname={url}", str(dump))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from local.base import LocalError, closed, step
+from local.base import LocalError, private_folder, step
 from local.supervisor import Program, Supervisor
 
 LONGEST_FOLDER = 80  # bytes, without the socket's own name
@@ -51,8 +51,8 @@ class Postgres:
         try:
             url = self.url_of("postgres")
             with psycopg.connect(url, autocommit=True, connect_timeout=5) as connection:
-                named = "select 1 from pg_database where datname = %s"
-                if not connection.execute(named, [DATABASE]).fetchone():
+                query = "select 1 from pg_database where datname = %s"
+                if not connection.execute(query, [DATABASE]).fetchone():
                     connection.execute(f"create database {DATABASE}")
         except psycopg.OperationalError:
             return False
@@ -142,7 +142,7 @@ def socket_dir(var: Path, name: str) -> Path:
     if len(str(folder)) > LONGEST_FOLDER:
         return Path(tempfile.mkdtemp(prefix="benchsite-", dir="/tmp"))
     shutil.rmtree(folder, ignore_errors=True)
-    return closed(folder)
+    return private_folder(folder)
 
 
 def others_may_reach(path: Path) -> bool:
@@ -267,7 +267,7 @@ class Redis:
 
 def prepare_redis(var: Path, name: str = "redis") -> Redis:
     """A server with its append-only file in var/redis."""
-    data, sockets = closed(var / name), socket_dir(var, name)
+    data, sockets = private_folder(var / name), socket_dir(var, name)
     options = [
         *("--port", "0", "--unixsocket", str(sockets / "redis"), "--unixsocketperm", "700"),
         *("--dir", str(data), "--appendonly", "yes", "--appendfsync", "everysec"),
@@ -307,8 +307,8 @@ def start_servers(
 ) -> dict[str, str]:
     """Start those that the environment does not name, for what is thrown away both; the variables
     with their URLs when both respond."""
-    named = {} if is_throw_away else os.environ
-    urls = {name: named.get(name, "") for name in ("DATABASE_URL", "REDIS_URL")}
+    environment = {} if is_throw_away else os.environ
+    urls = {name: environment.get(name, "") for name in ("DATABASE_URL", "REDIS_URL")}
     own: dict[str, Redis | Postgres] = {}
     if not urls["REDIS_URL"]:
         own["REDIS_URL"] = prepare_redis(var)

@@ -123,8 +123,8 @@ def ensure_venv() -> None:
 def ensure_packages(requirements: str) -> None:
     """Install a requirements file's pinned packages if it, or one that it includes, has changed."""
     files = [ROOT / requirements]
-    included = re.findall(r"^-r\s+(\S+)", files[0].read_text(), re.MULTILINE)
-    files += (ROOT / name for name in included)
+    names = re.findall(r"^-r\s+(\S+)", files[0].read_text(), re.MULTILINE)
+    files += (ROOT / name for name in names)
     stamps = {VENV / f".installed-{file.name}": digest_of(file) for file in files}
     if all(itertools.starmap(is_stamped, stamps.items())):
         return
@@ -154,9 +154,9 @@ def pip_install(*what: str) -> None:
 def _uv_env(pip: list[str]) -> dict[str, str] | None:
     """uv reads no setting of pip's, so it gets them by its own variables; None where it has none
     for one of them: another index than somebody's own must not be asked."""
-    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
+    config = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
     env = dict(os.environ)
-    for line in listed.stdout.splitlines():
+    for line in config.stdout.splitlines():
         name, _, value = line.partition("=")
         option = name.rpartition(".")[2]
         if option in _SETTINGS_OF_UV:
@@ -165,7 +165,7 @@ def _uv_env(pip: list[str]) -> dict[str, str] | None:
             env.setdefault(variable, between.join(words))
         elif option not in _OF_NO_EFFECT:
             return None
-    return None if listed.returncode else env
+    return None if config.returncode else env
 
 
 def _download_pip() -> bytes:
@@ -210,25 +210,28 @@ def ensure_node_packages() -> None:
 
 def ensure_bundles() -> None:
     """Bundle static/js into static/built if a source or a package has changed: `npm run bundle`."""
-    built = ROOT / "static" / "built"
+    bundles = ROOT / "static" / "built"
     sources = sorted((ROOT / "static" / "js").rglob("*.js"))
     digest = digest_of(ROOT / "package.json", ROOT / "package-lock.json", *sources)
-    if is_stamped(built / ".benchsite-bundled", digest):
+    if is_stamped(bundles / ".benchsite-bundled", digest):
         return
     folder = node_dir()
     path = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    shutil.rmtree(built, ignore_errors=True)  # shared parts have names of their own
+    shutil.rmtree(bundles, ignore_errors=True)  # shared parts have names of their own
     with step("Bundling the pages' scripts"):
         env = {**os.environ, "PATH": path}
         run_logged([str(folder / "npm"), "run", "bundle", "--silent"], "setup-bundle", env)
-    (built / ".benchsite-bundled").write_text(digest)
+    (bundles / ".benchsite-bundled").write_text(digest)
 
 
 def node_dir() -> Path:
     """The folder of node and npm: the machine's own if recent enough, else from a wheel."""
     node = shutil.which("node")
-    if node and shutil.which("npm") and _major(node) >= OLDEST_NODE:
-        return Path(node).parent
+    if node and shutil.which("npm"):
+        process = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+        major = process.stdout.strip().removeprefix("v").split(".")[0]
+        if major.isdigit() and int(major) >= OLDEST_NODE:
+            return Path(node).parent
     if not (VENV / "bin" / "npm").exists():
         with step(f"Node {OLDEST_NODE} or newer not found; installing it from PyPI (60 MB)"):
             try:
@@ -237,9 +240,3 @@ def node_dir() -> Path:
                 way_out = f"Or install Node.js {OLDEST_NODE} or newer with npm yourself"
                 raise LocalError(f"{error}\n{way_out}, and try again.") from None
     return VENV / "bin"
-
-
-def _major(node: str) -> int:
-    process = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
-    text = process.stdout.strip().removeprefix("v").split(".")[0]
-    return int(text) if text.isdigit() else 0

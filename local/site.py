@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local.base import ROOT, LocalError, closed, say, step, tail, var_dir
+from local.base import ROOT, LocalError, private_folder, say, step, tail, var_dir
 from local.servers import output_of, plain_env, start_servers
 from local.setup import digest_of, is_stamped
 from local.supervisor import STARTS_WITHIN_S, Program, Supervisor
@@ -107,13 +107,13 @@ def confirm_networks(
     networks = own_networks(routes)
     if os.environ.get(NETWORKS) or file.exists() or not networks:
         return
-    listed = " ".join(networks)
+    text = " ".join(networks)
     if ask is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say(f"Load may go to this machine only. For its networks: {NETWORKS}='{_ITSELF} {listed}'")
+        say(f"Load may go to this machine only. For its networks: {NETWORKS}='{_ITSELF} {text}'")
         return
-    reply = (ask or input)(f"May load go to this machine's networks as well ({listed})? [y/N] ")
+    reply = (ask or input)(f"May load go to this machine's networks as well ({text})? [y/N] ")
     is_allowed = reply.strip().lower() in ("y", "yes")
-    file.write_text(f"{_ITSELF} {listed}\n" if is_allowed else f"{_ITSELF}\n")
+    file.write_text(f"{_ITSELF} {text}\n" if is_allowed else f"{_ITSELF}\n")
     say(f"Kept in {file}; delete the file to be asked again.")
 
 
@@ -142,18 +142,18 @@ def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
     """Our own processes of docker-compose.yml. `gives_way`: all but the launcher leave the CPU to
     injectors and target first, which they share a machine with."""
     web = _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env)
-    watched = [
+    children = [
         _celery("launcher", "inject", env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS, env),
         _celery("general", "general", "1", env),
         _python("dispatcher", "workers.dispatcher", env=env),
     ]
-    for number, each in enumerate(watched):
+    for number, each in enumerate(children):
         pulse = Path(env["BENCHSITE_VAR"]) / f"{each.name}.pulse"
         own = {**env, "BENCHSITE_PULSE": str(pulse)}
-        watched[number] = replace(each, env=own, pulse=pulse, silent_s=HANGS_AFTER_S)
+        children[number] = replace(each, env=own, pulse=pulse, silent_s=HANGS_AFTER_S)
     # Injectors are children of the launcher, and would inherit it.
     return [
-        replace(each, gives_way=gives_way and each.name != "launcher") for each in (web, *watched)
+        replace(each, gives_way=gives_way and each.name != "launcher") for each in (web, *children)
     ]
 
 
@@ -215,7 +215,7 @@ def make_tables(supervisor: Supervisor, env: dict[str, str]) -> None:
     """Fill the database that env names. To migrate takes longer than most of what developers run
     all day, so what the migrations made is kept in var/ as SQL until what they depend on changes.
     """
-    folder = closed(var_dir() / "tests")
+    folder = private_folder(var_dir() / "tests")
     cache = folder / f"{_digest(_TABLES_ARE_MADE_BY)}.sql"
     if cache.exists():
         quiet = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
@@ -241,8 +241,8 @@ def run_or_fail(supervisor: Supervisor, *together: Program) -> str:
         if status:
             end = tail(log)
             *before, last = end.splitlines() or [""]
-            failed = f"{program.name} failed: {last.strip()}\n{end}"
-            raise LocalError(failed if before or not last else last.strip())
+            message = f"{program.name} failed: {last.strip()}\n{end}"
+            raise LocalError(message if before or not last else last.strip())
     return jobs[-1][1].read_text()
 
 
@@ -321,9 +321,9 @@ class Site:
     def _ensure_admin(self) -> tuple[str, str]:
         """Passes the password by environment, so that no log or process list shows it."""
         name = os.environ.get("BENCHSITE_ADMIN") or "admin"
-        typed = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
-        password = typed or secrets.token_urlsafe(12)
+        preset = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
+        password = preset or secrets.token_urlsafe(12)
         env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
-        command = manage("ensure_admin", *(() if typed else ("--only-if-missing",)), env=env)
+        command = manage("ensure_admin", *(() if preset else ("--only-if-missing",)), env=env)
         output = run_or_fail(self.supervisor, command)
         return name, "" if "already exists" in output else password

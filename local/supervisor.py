@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from local.base import ROOT, LocalError, StopRequested, closed, say
+from local.base import ROOT, LocalError, StopRequested, private_folder, say
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-KEPT_LOGS = 3
+MOST_LOGS = 3
 LONGEST_LOG_BYTES = 10 * 1024 * 1024
 NICENESS = 10
 ORPHANS_PATIENCE_S = 3.0
@@ -92,7 +92,7 @@ def set_aside(log: Path) -> None:
     """Keep a log as .1, and those before it as .2 and .3. A running program has it open for
     appending, so it is emptied, not renamed: the program goes on at its start."""
     if log.exists():
-        handler = RotatingFileHandler(log, backupCount=KEPT_LOGS, delay=True)
+        handler = RotatingFileHandler(log, backupCount=MOST_LOGS, delay=True)
         handler.rotator = _copy_and_empty
         handler.doRollover()
 
@@ -170,7 +170,7 @@ class Supervisor:
         self.children: dict[str, Child] = {}
         self.guests: set[int] = set()  # programs of run_together
         self.is_stopping = False
-        closed(log_dir)
+        private_folder(log_dir)
         # Adopt our children's orphans, so that they can be found and ended.
         _libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
 
@@ -227,17 +227,17 @@ class Supervisor:
 
     def run_together(self, jobs: Sequence[tuple[Program, Path | None]]) -> list[int]:
         """Run programs at the same time, each with its log, to the end of all; their statuses."""
-        started = []
+        running = []
         try:
             for program, log in jobs:
-                started.append((program, spawn(program, log)))
-                self.guests.add(started[-1][1].pid)
-            while any(process.poll() is None for _, process in started):
+                running.append((program, spawn(program, log)))
+                self.guests.add(running[-1][1].pid)
+            while any(process.poll() is None for _, process in running):
                 self.wait(TICK_S)
         finally:
-            end_together(started)
-            self.guests.difference_update(process.pid for _, process in started)
-        return [process.returncode for _, process in started]
+            end_together(running)
+            self.guests.difference_update(process.pid for _, process in running)
+        return [process.returncode for _, process in running]
 
     def request_stop(self, *_signal: object) -> None:
         self.is_stopping = True

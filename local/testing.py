@@ -51,7 +51,7 @@ def test_all(arguments: list[str]) -> int:
     return _test(arguments, "")
 
 
-def _test(arguments: list[str], chosen: str) -> int:
+def _test(arguments: list[str], markers: str) -> int:
     """0 if every test that could run passed. With arguments, runs only pytest with them."""
     with throw_away_servers(*WORKERS) as (supervisor, env):
         make_tables(supervisor, env)
@@ -59,11 +59,16 @@ def _test(arguments: list[str], chosen: str) -> int:
         if arguments:
             status = _pytest(env, SETTINGS, *arguments)
             return _report({"chosen tests": supervisor.run_to_end(status)})
-        parts = {"Python tests": (*PYTHON_TESTS, "-m", chosen)}
+        parts = {"Python tests": (*PYTHON_TESTS, "-m", markers)}
         if ensure_programs():
-            parts["browser tests"] = (*BROWSER_TESTS, "-m", chosen)
+            parts["browser tests"] = (*BROWSER_TESTS, "-m", markers)
         _rewrite_asserts(supervisor, env)
-        results = _run_twice(supervisor, env, parts)
+        results = _run_at_once(supervisor, env, parts)
+        # Timing tests may fail on a busy machine. Those that fail again have failed.
+        for name in [name for name, status in results.items() if status == TESTS_FAILED]:
+            say(f"\nUNSTEADY OR BROKEN: the {name} that failed above are tried once more, alone.")
+            again = (*parts[name], *ALONE, "--last-failed", "-rpfE")
+            results |= _run_at_once(supervisor, env, {name: again})
         results["JavaScript tests"] = supervisor.run_to_end(_node_tests(env))
     return _report(results)
 
@@ -71,7 +76,11 @@ def _test(arguments: list[str], chosen: str) -> int:
 def _rewrite_asserts(supervisor: Supervisor, env: dict[str, str]) -> None:
     """pytest keeps what it has made of a test file. Workers that begin together would each make it:
     two minutes of processor time of a fresh clone."""
-    stale = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if not _is_kept(path)]
+    stale = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        bytecode = (path.parent / "__pycache__").glob(f"{path.stem}.*-pytest-*.pyc")
+        if not any(each.stat().st_mtime >= path.stat().st_mtime for each in bytecode):
+            stale.append(path)
     if len(stale) < FEW_FILES:
         return
     with step(f"Compiling {len(stale)} files of tests"):
@@ -80,11 +89,6 @@ def _rewrite_asserts(supervisor: Supervisor, env: dict[str, str]) -> None:
         logs = [supervisor.log(f"collect-{number}") for number in range(N_CORES)]
         # Whatever is wrong with one of them, the run itself tells.
         supervisor.run_together(list(zip(programs, logs, strict=True)))
-
-
-def _is_kept(path: Path) -> bool:
-    files = (path.parent / "__pycache__").glob(f"{path.stem}.*-pytest-*.pyc")
-    return any(each.stat().st_mtime >= path.stat().st_mtime for each in files)
 
 
 def test_fast(arguments: Sequence[str]) -> int:
@@ -96,22 +100,6 @@ def test_fast(arguments: Sequence[str]) -> int:
     pure = _pytest(env, *workers, "-m", "pure and not (sockets or long)", *PURE, *arguments)
     results = {"pure Python tests": supervisor.run_to_end(pure)}
     return _report(results | {"JavaScript tests": supervisor.run_to_end(_node_tests(env))})
-
-
-def _run_twice(
-    supervisor: Supervisor, env: dict[str, str], parts: dict[str, tuple[str, ...]]
-) -> dict[str, int]:
-    """Run these parts at the same time; the exit status of each.
-
-    Failed tests are named and rerun alone: timing tests may fail on a busy machine. Tests that fail
-    again have failed.
-    """
-    results = _run_at_once(supervisor, env, parts)
-    for name in [name for name, status in results.items() if status == TESTS_FAILED]:
-        say(f"\nUNSTEADY OR BROKEN: the {name} that failed above are tried once more, alone.")
-        again = (*parts[name], *ALONE, "--last-failed", "-rpfE")
-        results |= _run_at_once(supervisor, env, {name: again})
-    return results
 
 
 def _run_at_once(

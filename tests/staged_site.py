@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from local.base import ROOT, LocalError, StopRequested, closed, fail, step, var_dir
+from local.base import ROOT, LocalError, StopRequested, fail, private_folder, step, var_dir
 from local.servers import environment_without_installation
 from local.site import LOOPBACK, Site, free_ports, make_tables
 
@@ -35,7 +35,7 @@ class StagedSite(Site):
 
     def share_static(self) -> None:
         """All such installations have one folder of static files, which outlives them."""
-        shared = closed(var_dir() / "collected")
+        shared = private_folder(var_dir() / "collected")
         (self.var / "static").symlink_to(shared)
         with (shared / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -36,19 +36,20 @@ SECTOR_BYTES = 512
 CPU_MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+
+
 class Sample(NamedTuple):
     name: str
     labels: dict[str, str]
     value: float
 
     def __str__(self) -> str:
-        labels = ",".join(f'{key}="{_escaped(text)}"' for key, text in self.labels.items())
+        labels = ",".join(
+            f'{key}="{text.translate(_ESCAPES)}"' for key, text in self.labels.items()
+        )
         value = int(self.value) if self.value == int(self.value) else round(self.value, 6)
         return f"{self.name}{{{labels}}} {value}" if labels else f"{self.name} {value}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def text_of(path: str | Path) -> str:
@@ -63,52 +64,50 @@ def text_of(path: str | Path) -> str:
 # --- the machine -------------------------------------------------------------------------------
 def machine_samples(proc: str = "/proc") -> Iterator[Sample]:
     """What a kernel does not have is absent."""
-    yield from _of_stat(text_of(f"{proc}/stat"))
+    stat = text_of(f"{proc}/stat")
+    for core, modes in cpu_seconds(stat).items():
+        for mode, seconds in modes.items():
+            yield Sample("node_cpu_seconds_total", {"cpu": core, "mode": mode}, seconds)
+    for name, *words in (line.split() for line in stat.splitlines()):
+        if name in _STAT:
+            yield Sample(_STAT[name], {}, int(words[0]))
     yield from _named(text_of(f"{proc}/meminfo"), "node_memory_{}_bytes", _MEMORY, 1024)
     yield from _named(text_of(f"{proc}/vmstat"), "node_vmstat_{}", {"pswpin", "pswpout"})
-    yield from _of_netdev(text_of(f"{proc}/net/dev"))
+    for line in text_of(f"{proc}/net/dev").splitlines()[2:]:
+        device, _, rest = line.rpartition(":")
+        words = rest.split()
+        for name, column in _NETDEV.items():
+            label = {"device": device.strip()}
+            yield Sample(f"node_network_{name}_total", label, int(words[column]))
     for file in ("snmp", "netstat"):
-        yield from _of_netstat(text_of(f"{proc}/net/{file}"))
-    yield from _of_sockstat(text_of(f"{proc}/net/sockstat"))
-    yield from _of_diskstats(text_of(f"{proc}/diskstats"))
+        # Two lines with the same head, of names and of numbers.
+        lines = [line.split() for line in text_of(f"{proc}/net/{file}").splitlines()]
+        for (head, *names), (_, *numbers) in zip(lines[::2], lines[1::2]):
+            for name, number in zip(names, numbers):
+                if name in _NETSTAT.get(head[:-1], ()):
+                    yield Sample(f"node_netstat_{head[:-1]}_{name}", {}, int(number))
+    for label, *words in (line.split() for line in text_of(f"{proc}/net/sockstat").splitlines()):
+        for name, number in zip(words[::2], words[1::2]):
+            if label == "TCP:" and name in ("tw", "orphan"):
+                yield Sample(f"node_sockstat_TCP_{name}", {}, int(number))
+    for words in (line.split() for line in text_of(f"{proc}/diskstats").splitlines()):
+        for name, (column, unit) in _DISKSTATS.items():
+            yield Sample(name, {"device": words[2]}, unit * int(words[column]))
     files = text_of(f"{proc}/sys/fs/file-nr").split()
     if files:
         yield Sample("node_filefd_allocated", {}, int(files[0]))
 
 
 _MEMORY = {"MemTotal", "MemFree", "MemAvailable", "SwapTotal", "SwapFree"}
-_OF_STAT = {
+_STAT = {
     "procs_running": "node_procs_running",
     "procs_blocked": "node_procs_blocked",
     "btime": "node_boot_time_seconds",
 }
-
-
-def cpu_seconds(stat: str) -> dict[str, dict[str, float]]:
-    """/proc/stat: by core, such as "0", and mode."""
-    lines = (line.split() for line in stat.splitlines() if re.match(r"cpu\d", line))
-    return {
-        core[3:]: {mode: int(n) / TICKS_PER_S for mode, n in zip(CPU_MODES, words)}
-        for core, *words in lines
-    }
-
-
-def _of_stat(stat: str) -> Iterator[Sample]:
-    for core, modes in cpu_seconds(stat).items():
-        for mode, seconds in modes.items():
-            yield Sample("node_cpu_seconds_total", {"cpu": core, "mode": mode}, seconds)
-    for name, *words in (line.split() for line in stat.splitlines()):
-        if name in _OF_STAT:
-            yield Sample(_OF_STAT[name], {}, int(words[0]))
-
-
-def _named(text: str, metric: str, names: Iterable[str], unit: int = 1) -> Iterator[Sample]:
-    """/proc/meminfo and vmstat: a name and a number a line."""
-    for words in (line.split() for line in text.splitlines()):
-        if words[0].rstrip(":") in names:
-            yield Sample(metric.format(words[0].rstrip(":")), {}, unit * int(words[1]))
-
-
+_NETSTAT = {
+    "Tcp": ("OutSegs", "RetransSegs", "CurrEstab"),
+    "TcpExt": ("ListenOverflows", "ListenDrops"),
+}
 # The columns of /proc/net/dev, and those of /proc/diskstats with what one of them stands for.
 _NETDEV = {
     "receive_bytes": 0, "receive_packets": 1, "receive_drop": 3,
@@ -121,49 +120,31 @@ _DISKSTATS = {
 }
 
 
-def _of_netdev(dev: str) -> Iterator[Sample]:
-    for line in dev.splitlines()[2:]:
-        device, _, rest = line.rpartition(":")
-        words = rest.split()
-        for name, column in _NETDEV.items():
-            label = {"device": device.strip()}
-            yield Sample(f"node_network_{name}_total", label, int(words[column]))
+def cpu_seconds(stat: str) -> dict[str, dict[str, float]]:
+    """/proc/stat: by core, such as "0", and mode."""
+    lines = (line.split() for line in stat.splitlines() if re.match(r"cpu\d", line))
+    return {
+        core[3:]: {mode: int(n) / TICKS_PER_S for mode, n in zip(CPU_MODES, words)}
+        for core, *words in lines
+    }
 
 
-def _of_netstat(text: str) -> Iterator[Sample]:
-    """/proc/net/snmp and netstat: two lines with the same head, of names and of numbers."""
-    wanted = {"Tcp": ("OutSegs", "RetransSegs", "CurrEstab")}
-    wanted["TcpExt"] = ("ListenOverflows", "ListenDrops")
-    lines = [line.split() for line in text.splitlines()]
-    for (head, *names), (_, *numbers) in zip(lines[::2], lines[1::2]):
-        for name, number in zip(names, numbers):
-            if name in wanted.get(head[:-1], ()):
-                yield Sample(f"node_netstat_{head[:-1]}_{name}", {}, int(number))
-
-
-def _of_sockstat(text: str) -> Iterator[Sample]:
-    words = next((line.split() for line in text.splitlines() if line.startswith("TCP:")), [])
-    for name, number in zip(words[1::2], words[2::2]):
-        if name in ("tw", "orphan"):
-            yield Sample(f"node_sockstat_TCP_{name}", {}, int(number))
-
-
-def _of_diskstats(text: str) -> Iterator[Sample]:
+def _named(text: str, metric: str, names: Iterable[str], unit: int = 1) -> Iterator[Sample]:
+    """/proc/meminfo and vmstat: a name and a number a line."""
     for words in (line.split() for line in text.splitlines()):
-        for name, (column, unit) in _DISKSTATS.items():
-            yield Sample(name, {"device": words[2]}, unit * int(words[column]))
+        if words[0].rstrip(":") in names:
+            yield Sample(metric.format(words[0].rstrip(":")), {}, unit * int(words[1]))
 
 
 def link_speeds(folder: str = "/sys/class/net") -> list[Sample]:
     """Of real interfaces that tell it. It is another file for each, so it is read once."""
-    speeds = []
-    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
-        speed = text_of(f"{folder}/{name}/speed").strip()
-        if os.path.exists(f"{folder}/{name}/device") and speed.isdecimal():
-            speeds.append(
-                Sample("node_network_speed_bytes", {"device": name}, int(speed) * 125_000)
-            )
-    return speeds
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    speed_by_name = {name: text_of(f"{folder}/{name}/speed").strip() for name in names}
+    return [
+        Sample("node_network_speed_bytes", {"device": name}, int(mbit_per_s) * 125_000)
+        for name, mbit_per_s in speed_by_name.items()
+        if os.path.exists(f"{folder}/{name}/device") and mbit_per_s.isdecimal()
+    ]
 
 
 # --- the chosen processes ----------------------------------------------------------------------
@@ -172,7 +153,7 @@ class Process(NamedTuple):
 
     cpu_s: float
     threads: int
-    started: int  # in ticks since boot: tells a process from a later one with its number
+    start_ticks: int  # since boot: tells a process from a later one with its number
     memory_bytes: int
     parent: int
     children_s: float
@@ -180,7 +161,7 @@ class Process(NamedTuple):
     @property
     def started_ns(self) -> int:
         """Since boot."""
-        return self.started * 1_000_000_000 // TICKS_PER_S
+        return self.start_ticks * 1_000_000_000 // TICKS_PER_S
 
 
 def process_of(stat: str) -> Process | None:
@@ -191,7 +172,7 @@ def process_of(stat: str) -> Process | None:
     return Process(
         cpu_s=(int(words[11]) + int(words[12])) / TICKS_PER_S,
         threads=int(words[17]),
-        started=int(words[19]),
+        start_ticks=int(words[19]),
         memory_bytes=int(words[21]) * PAGE_BYTES,
         parent=int(words[1]),
         children_s=(int(words[13]) + int(words[14])) / TICKS_PER_S,
@@ -221,7 +202,7 @@ class Processes:
         parts = [part for name in names for part in name.split(",")]
         self._ports = {int(part[1:]) for part in parts if part.startswith(":")}
         self._sockets: dict[int, set[str]] = {}
-        self._seen: set[str] = set()
+        self._known_pids: set[str] = set()
         self._pids: dict[str, set[str]] = {name: set() for name in names}
         self._open_files: dict[str, int | None] = {}
         self._cpu_s: dict[tuple[str, int], float] = {}
@@ -246,7 +227,7 @@ class Processes:
         for pid in self._pids[name]:
             process = process_of(text_of(f"{self._proc}/{pid}/stat"))
             if process:
-                key = pid, process.started
+                key = pid, process.start_ticks
                 self._cpu_s[key] = process.cpu_s
                 self._totals_s[name] += process.cpu_s - before.get(key, process.cpu_s)
                 n, threads = n + 1, threads + process.threads
@@ -263,32 +244,31 @@ class Processes:
 
     def _look(self, now_s: float) -> None:
         pids = {entry for entry in os.listdir(self._proc) if entry.isdigit()} - {str(os.getpid())}
-        sockets = {port: self._listening(port) for port in self._ports}
+        tables = [text_of(f"{self._proc}/net/{file}") for file in ("tcp", "tcp6")]
+        sockets = {
+            port: {inode for table in tables for inode in listening_sockets(table, port)}
+            for port in self._ports
+        }
         self._looked_s = now_s
         if now_s - self._looked_anew_s >= LOOK_ANEW_EVERY_S or sockets != self._sockets:
-            self._looked_anew_s, self._seen = now_s, set()
+            self._looked_anew_s, self._known_pids = now_s, set()
             self._pids = {name: set() for name in self.names}
-        fresh, self._seen, self._sockets = pids - self._seen, pids, sockets
+        fresh, self._known_pids, self._sockets = pids - self._known_pids, pids, sockets
         for name in self.names:
-            fitting = {pid for pid in fresh if self._fits(name, pid)}
-            fresh -= fitting
-            self._pids[name] = fitting | self._pids[name] & pids
+            parts = name.split(",")
+            matches = {pid for pid in fresh if any(self._fits(part, pid) for part in parts)}
+            fresh -= matches
+            self._pids[name] = matches | self._pids[name] & pids
             counts = [_count_files(f"{self._proc}/{pid}/fd") for pid in self._pids[name]]
             self._open_files[name] = None if None in counts else sum(counts)
 
-    def _listening(self, port: int) -> set[str]:
-        files = [text_of(f"{self._proc}/net/{file}") for file in ("tcp", "tcp6")]
-        return {f"socket:[{inode}]" for file in files for inode in listening_sockets(file, port)}
-
-    def _fits(self, name: str, pid: str) -> bool:
-        return any(self._fits_one(part, pid) for part in name.split(","))
-
-    def _fits_one(self, part: str, pid: str) -> bool:
+    def _fits(self, part: str, pid: str) -> bool:
         if part.startswith("pid:"):
             return part == f"pid:{pid}"
         if part.startswith(":"):
             sockets = self._sockets[int(part[1:])]
-            return bool(sockets and sockets & _links(f"{self._proc}/{pid}/fd"))
+            links = _links(f"{self._proc}/{pid}/fd") if sockets else set()
+            return any(f"socket:[{inode}]" in links for inode in sockets)
         return text_of(f"{self._proc}/{pid}/comm").strip() == part[:LONGEST_COMM]
 
 
@@ -371,6 +351,11 @@ def whom(of: str, pids: Iterable[str]) -> list[str]:
     return ["-p", ",".join(sorted(pids, key=int))] if of == PROCESSES else ["-a"]
 
 
+def why_not_started(error: OSError) -> str:
+    is_absent = isinstance(error, FileNotFoundError)
+    return NOT_INSTALLED if is_absent else f"perf does not start: {error.strerror}."
+
+
 def why_not(lines: Sequence[str], of: str, command: str) -> str:
     """In words, from what perf said before it ended."""
     words = " ".join(lines)
@@ -433,7 +418,7 @@ class PerfStat:
         self._reading: asyncio.Task | None = None
         self._pids: set[str] = set()
         self._began_ns: int | None = None
-        self._said: deque[str] = deque(maxlen=20)  # beside counts
+        self._messages: deque[str] = deque(maxlen=20)  # beside counts
         # By whom and event: the count, and for how many seconds it was counted, by a counter.
         self._totals: dict[tuple[str, str], list[float]] = {}
         self._lacks: dict[tuple[str, str], str] = {}
@@ -457,7 +442,7 @@ class PerfStat:
         pids = self._processes.pids if of == PROCESSES else frozenset()
         if self._child and self._child.returncode is not None:
             await self._reading
-            self._fault = "" if self._began_ns else why_not(self._said, self._of, "stat")
+            self._fault = "" if self._began_ns else why_not(self._messages, self._of, "stat")
             self._retry_s = now_s + (RETRY_S if self._fault else 0)
             self._child = None
         if of != self._of or not self._covers(pids):
@@ -479,14 +464,13 @@ class PerfStat:
 
     async def _begin(self, of: str, pids: Iterable[str], now_s: float) -> None:
         self._pids, self._began_ns = set(pids), None
-        self._said.clear()
+        self._messages.clear()
         form = ("-x", ";", "-I", str(INTERVAL_MS), "--log-fd", "1", "-e", ",".join(EVENTS[of]))
         pipes = {"stdout": asyncio.subprocess.PIPE, "stderr": asyncio.subprocess.STDOUT}
         try:
             self._child = await start_perf(self._program, "stat", *form, *whom(of, pids), **pipes)
         except OSError as error:
-            is_absent = isinstance(error, FileNotFoundError)
-            self._fault = NOT_INSTALLED if is_absent else f"perf does not start: {error.strerror}."
+            self._fault = why_not_started(error)
             self._retry_s = now_s + RETRY_S
             return
         self._reading = asyncio.ensure_future(self._read(self._child, of))
@@ -503,22 +487,20 @@ class PerfStat:
             for text in filter(None, map(str.strip, lines)):
                 line = PerfLine.read(text)
                 if line is None:
-                    self._said.append(text)
+                    self._messages.append(text)
                     continue
                 self._began_ns = self._began_ns or boot_ns() - round(line.until_s * 1e9)
                 self._fault = ""
-                self._count(of, line, line.until_s - until_s.get(line.event, 0.0))
+                lasted_s = line.until_s - until_s.get(line.event, 0.0)
                 until_s[line.event] = line.until_s
+                key = of, line.event
+                if line.count is None:
+                    self._lacks[key] = line.lack
+                    continue
+                more = (line.count, lasted_s, lasted_s * line.share)
+                before = self._totals.get(key, (0.0, 0.0, 0.0))
+                self._totals[key] = [total + each for total, each in zip(before, more)]
         await child.wait()
-
-    def _count(self, of: str, line: PerfLine, lasted_s: float) -> None:
-        key = of, line.event
-        if line.count is None:
-            self._lacks[key] = line.lack
-            return
-        more = (line.count, lasted_s, lasted_s * line.share)
-        before = self._totals.get(key, (0.0, 0.0, 0.0))
-        self._totals[key] = [total + each for total, each in zip(before, more)]
 
     def _covers(self, pids: frozenset[str]) -> bool:
         """Whether it counts all these: perf follows what its processes have started since."""
@@ -560,8 +542,7 @@ class PerfRecord:
         try:
             self._child = await start_perf(self._program, *words, stderr=asyncio.subprocess.PIPE)
         except OSError as error:
-            is_absent = isinstance(error, FileNotFoundError)
-            self._fault = NOT_INSTALLED if is_absent else f"perf does not start: {error.strerror}."
+            self._fault = why_not_started(error)
             self._folder.cleanup()
             self._folder = None
 
@@ -682,13 +663,15 @@ class Agent:
         self._processes = Processes(names)
         self._stat, self._record = PerfStat(self._processes), PerfRecord(self._processes)
         self._token, self._has_perf = token, has_perf
-        self._fixed = link_speeds()
+        self._link_samples = link_speeds()
         self._text, self._text_s = "", -1e9
         self._lock = asyncio.Lock()  # one perf starts at a time
         # Those that wait longest for their next request first.
         self._connections: dict[asyncio.StreamWriter, None] = {}
 
-    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def handle_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         if len(self._connections) >= MOST_CONNECTIONS:
             longest = next(iter(self._connections))
             del self._connections[longest]
@@ -735,7 +718,11 @@ class Agent:
         try:
             if request.path == "/metrics":
                 return 200, _EXPOSITION, (await self.metrics(request.headers)).encode()
-            profile = await self._profile(request.headers)
+            of, _, key = request.headers.get("benchsite-profile", "").partition(" ")
+            if of in EVENTS and not self._has_perf:
+                profile = {"of": of, "lasted_s": 0, "fault": NOT_ALLOWED}
+            else:
+                profile = await self._record.take(key, time.monotonic())
         except Exception as error:  # a fault of ours, or of the kernel's text: the agent goes on
             say(f"{request.path}: {error!r}")
             return 500, "text/plain", b"Internal Server Error\n"
@@ -761,7 +748,7 @@ class Agent:
         if of in EVENTS and self._has_perf:
             self._stat.order(of, now_s)
         if now_s - self._text_s >= SAME_S:
-            samples = [*machine_samples(), *self._fixed, *self._processes.samples(now_s)]
+            samples = [*machine_samples(), *self._link_samples, *self._processes.samples(now_s)]
             await self.keep()
             samples += [Sample("benchsite_agent_perf", {}, self._has_perf), *self._stat.samples()]
             self._text = "".join(f"{sample}\n" for sample in samples)
@@ -772,12 +759,6 @@ class Agent:
         if of in EVENTS and not self._has_perf:
             return f"{self._text}{perf_fault(of, NOT_ALLOWED)}\n"
         return self._text
-
-    async def _profile(self, headers: dict[str, str]) -> dict[str, Any] | None:
-        of, _, key = headers.get("benchsite-profile", "").partition(" ")
-        if of in EVENTS and not self._has_perf:
-            return {"of": of, "lasted_s": 0, "fault": NOT_ALLOWED}
-        return await self._record.take(key, time.monotonic())
 
     async def keep(self) -> None:
         """End what nobody orders any more."""
@@ -870,11 +851,11 @@ def why_no_listening(host: str, token: str, has_perf: bool) -> str:
     return f"--perf on {host} takes a token: use --token-file." if has_perf else ""
 
 
-async def serve(options: Options, ended: asyncio.Event) -> None:
+async def serve(options: Options, end: asyncio.Event) -> None:
     agent = Agent(options.names, options.token, options.has_perf)
     limits = {"ssl_handshake_timeout": FIRST_REQUEST_S} if options.tls else {}
     server = await asyncio.start_server(
-        agent.connected,
+        agent.handle_connection,
         options.host or None,
         options.port,
         limit=MOST_HEAD_BYTES,
@@ -885,10 +866,10 @@ async def serve(options: Options, ended: asyncio.Event) -> None:
     scheme = "https" if options.tls else "http"
     say(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/metrics. Ctrl-C ends it.")
     try:
-        while not ended.is_set():
+        while not end.is_set():
             await agent.keep()
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(ended.wait(), 1)
+                await asyncio.wait_for(end.wait(), 1)
     finally:
         server.close()
         await agent.end()
@@ -901,11 +882,11 @@ def say(text: str) -> None:
 async def main() -> int:
     options = read_options()
     os.nice(NICENESS)
-    ended = asyncio.Event()
+    end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        asyncio.get_running_loop().add_signal_handler(number, end.set)
     try:
-        await serve(options, ended)
+        await serve(options, end)
     except OSError as error:
         say(f"Cannot listen at {options.host}:{options.port}: {error.strerror or error}.")
         return 1

@@ -35,17 +35,17 @@ class WorkerPulse(bootsteps.StartStopStep):
 
     def __init__(self, worker: Any, **options: Any):
         super().__init__(worker, **options)
-        self._ended = threading.Event()
+        self._shutdown = threading.Event()
 
     def start(self, worker: Any) -> None:
         worker.timer.call_repeatedly(PULSE_EVERY_S, touch_pulse)
         threading.Thread(target=self._without_redis, args=(worker,), daemon=True).start()
 
     def stop(self, worker: Any) -> None:
-        self._ended.set()
+        self._shutdown.set()
 
     def _without_redis(self, worker: Any) -> None:
-        while not self._ended.wait(PULSE_EVERY_S):
+        while not self._shutdown.wait(PULSE_EVERY_S):
             if getattr(worker.consumer, "connection", None) is None:
                 touch_pulse()
 

@@ -19,6 +19,8 @@ from typing import TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection, connections
 
+from workers.agent import boot_ns
+
 logger = logging.getLogger(__name__)
 
 # An OSError: at the limit of open files there is none left for a connection.
@@ -30,10 +32,10 @@ T = TypeVar("T")
 
 def use_own_connection() -> None:
     """Give this thread its own plain connection from now on."""
-    pooled = connections[DEFAULT_DB_ALIAS]
-    settings = copy.deepcopy(pooled.settings_dict)
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    settings = copy.deepcopy(wrapper.settings_dict)
     if settings["OPTIONS"].pop("pool", None) is not None:
-        connections[DEFAULT_DB_ALIAS] = type(pooled)(settings, DEFAULT_DB_ALIAS)
+        connections[DEFAULT_DB_ALIAS] = type(wrapper)(settings, DEFAULT_DB_ALIAS)
 
 
 def drop_connection() -> None:
@@ -93,7 +95,7 @@ class ClockWatch:
     def step_s(self) -> float:
         """By how many seconds the clock was set since the last call, or since `accept`; 0.0 where
         it only drifted. Tells the same again until it is accepted."""
-        took_ns, self._last_ns = _round_trip(_since_boot_ns)
+        took_ns, self._last_ns = _round_trip(boot_ns)
         if self._known_ns is None:
             self._known_ns = self._last_ns
         step_ns = self._last_ns - self._known_ns
@@ -105,11 +107,6 @@ class ClockWatch:
     def accept(self) -> None:
         """What `step_s` told has been dealt with."""
         self._known_ns = self._last_ns
-
-
-def _since_boot_ns() -> int:
-    """Unlike CLOCK_MONOTONIC it goes on while the host is suspended."""
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 
 def start_of(instant: datetime) -> tuple[int, int]:
@@ -131,7 +128,7 @@ def _round_trip(now_ns: Callable[[], int] = time.monotonic_ns) -> tuple[int, int
 
 
 # A connection to PostgreSQL, what its library reads to make one, and a spool.
-KEPT_FILES = 8
+RESERVE_FILES = 8
 
 
 class FileReserve:
@@ -140,13 +137,13 @@ class FileReserve:
     why, instead of waiting for an hour."""
 
     def __init__(self):
-        self._kept: list[int] = []
+        self._files: list[int] = []
         self._fill()
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        while self._kept:
-            os.close(self._kept.pop())
+        while self._files:
+            os.close(self._files.pop())
         try:
             yield
         finally:
@@ -154,5 +151,5 @@ class FileReserve:
 
     def _fill(self) -> None:
         with suppress(OSError):
-            while len(self._kept) < KEPT_FILES:
-                self._kept.append(os.open(os.devnull, os.O_RDONLY))
+            while len(self._files) < RESERVE_FILES:
+                self._files.append(os.open(os.devnull, os.O_RDONLY))

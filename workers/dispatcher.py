@@ -25,10 +25,10 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    ended = threading.Event()
+    shutdown = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
-    Dispatcher(ended).run()
+        signal.signal(number, lambda *_: shutdown.set())
+    Dispatcher(shutdown).run()
 
 
 if __name__ == "__main__":

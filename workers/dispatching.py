@@ -50,15 +50,15 @@ class _ClockWasSet(Exception):
 
 
 class Dispatcher:
-    """Ticks until `ended` is set; survives outages of PostgreSQL and Redis."""
+    """Ticks until `shutdown` is set; survives outages of PostgreSQL and Redis."""
 
-    def __init__(self, ended: threading.Event):
-        self._ended = ended
+    def __init__(self, shutdown: threading.Event):
+        self._shutdown = shutdown
         self._is_leader = False
         self._tidied_at = -TIDY_EVERY_S
         self._expired_at = -EXPIRE_EVERY_S
         self._clock = ClockWatch()
-        how = {"ended": ended, "is_active": lambda: self._is_leader}
+        how = {"shutdown": shutdown, "is_active": lambda: self._is_leader}
         self._messages = MessagesThread(**how)
         self._endings = EndingsThread(**how)
         self._requests = SingleRequestsThread(**how)
@@ -74,8 +74,8 @@ class Dispatcher:
         use_own_connection()
         for thread in self._threads:
             thread.start()
-        while not self._ended.is_set():
-            self._ended.wait(self._tick_safely())
+        while not self._shutdown.is_set():
+            self._shutdown.wait(self._tick_safely())
             touch_pulse()
         for thread in self._threads:
             thread.ask()
@@ -144,8 +144,13 @@ class Dispatcher:
             )
         load_control.note_dispatcher()
         for rule in self._rules_for(questions):
-            with suppress(_ClockWasSet):
-                self._apply_aging(rule)
+            # What a rule has done while the clock was set is undone: it may have seen ages that are
+            # none. The next turn ends what is under way.
+            with suppress(_ClockWasSet), transaction.atomic():
+                # It may lock many runs, and so does whoever stops all load, under this lock.
+                dispatch.lock_admission()
+                if rule() and self._clock.step_s():
+                    raise _ClockWasSet
 
     def _rules_for(self, questions: frozenset[str]) -> Iterator[Callable[[], int]]:
         if questions & MOVING:
@@ -161,12 +166,3 @@ class Dispatcher:
             yield probes.settle_campaigns
             yield searches.ask_silent_targets
             yield probes.decide_held_campaigns
-
-    def _apply_aging(self, rule: Callable[[], int]) -> None:
-        """Undo what a rule has done while the clock was set: it may have seen ages that are none.
-        The next turn ends what is under way."""
-        with transaction.atomic():
-            # It may lock many runs, and so does whoever stops all load, under this lock as well.
-            dispatch.lock_admission()
-            if rule() and self._clock.step_s():
-                raise _ClockWasSet

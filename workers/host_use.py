@@ -4,7 +4,7 @@ programs take most of it. Names of programs are short: arguments may have secret
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -46,20 +46,20 @@ class HostWatch:
         """None where /proc does not tell."""
         before, now = self._before, self._read()
         self._before = now
-        used = {mode: now.cpu_s[mode] - before.cpu_s[mode] for mode in CPU_MODES}
-        all_s, n_cores = sum(used.values()), now.n_cores
+        spent_s = {mode: now.cpu_s[mode] - before.cpu_s[mode] for mode in CPU_MODES}
+        all_s, n_cores = sum(spent_s.values()), now.n_cores
         if all_s <= 0 or not n_cores:
             return None
         elapsed_s = all_s / n_cores
         injectors_s = max(0.0, now.injectors_s - before.injectors_s)
-        others_s = sum(used[name] for name in _BUSY) - injectors_s
+        others_s = sum(spent_s[name] for name in _BUSY) - injectors_s
         throttled_s = (now.throttled_ns - before.throttled_ns) / 1e9
         load = text_of(f"{self._proc}/loadavg").split()
         return {
             "cores": n_cores,
             "load_1min": float(load[0]) if load else None,
             "others_share": _share(others_s, all_s),
-            "steal_share": _share(used["steal"], all_s),
+            "steal_share": _share(spent_s["steal"], all_s),
             "throttled_share": _share(throttled_s, elapsed_s),
             "programs": [
                 {"name": name, "cores": round(cpu_s / elapsed_s, 2)}
@@ -71,7 +71,10 @@ class HostWatch:
     def _programs(self, before: _Reading, now: _Reading) -> Counter[str]:
         """CPU seconds of all that are no injectors, with those of what they started and has ended.
         Processes of one name count together."""
-        family = list(self._family(now.parents))
+        # The worker, and where `make run` started it, what has started all of benchsite.
+        family, starter = [self._own], now.parents.get(self._own, "")
+        if text_of(f"{self._proc}/{starter}/cmdline").split("\0")[1:3] == ["-m", "local"]:
+            family.append(starter)
         ended_s: Counter[str] = Counter()  # before, by the ancestor that has it now
         for key in before.processes.keys() - now.processes.keys():
             process = before.processes[key]
@@ -85,9 +88,9 @@ class HostWatch:
                 for adopter in now.parents:
                     if _generation(heir, now.parents, adopter) >= 1:
                         ended_s[adopter] += process.cpu_s + process.children_s
-        used: Counter[str] = Counter()
-        for (pid, started), process in now.processes.items():
-            earlier = before.processes.get((pid, started))
+        spent_s: Counter[str] = Counter()
+        for (pid, start_ticks), process in now.processes.items():
+            earlier = before.processes.get((pid, start_ticks))
             cpu_s = process.cpu_s - (earlier.cpu_s if earlier else 0.0)
             generation = _generation(pid, now.parents, self._own)
             if generation < 0:
@@ -100,15 +103,8 @@ class HostWatch:
                 name = DEMO_TARGET if "workers.echo" in arguments[1:3] else ITSELF
             else:
                 name = short_name(arguments, text_of(f"{self._proc}/{pid}/comm").strip())
-            used[name] += cpu_s
-        return used
-
-    def _family(self, parents: Mapping[str, str]) -> Iterator[str]:
-        """The worker, and where `make run` started it, what has started all of benchsite."""
-        yield self._own
-        parent = parents.get(self._own, "")
-        if text_of(f"{self._proc}/{parent}/cmdline").split("\0")[1:3] == ["-m", "local"]:
-            yield parent
+            spent_s[name] += cpu_s
+        return spent_s
 
     def _read(self) -> _Reading:
         try:
@@ -116,7 +112,7 @@ class HostWatch:
         except OSError:
             pids = []
         rows = ((pid, process_of(text_of(f"{self._proc}/{pid}/stat"))) for pid in pids)
-        processes = {(pid, process.started): process for pid, process in rows if process}
+        processes = {(pid, process.start_ticks): process for pid, process in rows if process}
         parents = {pid: str(process.parent) for (pid, _), process in processes.items()}
         injectors_s = 0.0
         for (pid, _), process in processes.items():

@@ -30,12 +30,12 @@ from campaigns.domain.metrics.snapshot import TIMINGS, Total
 
 logger = logging.getLogger(__name__)
 
-KEPT_LOG_LINES = 20
+MOST_LOG_LINES = 20
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 # The injector talks to foreign servers: it must not see our passwords, keys or addresses.
-_KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
-_KEPT_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
+_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+_PASSED_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
 # NUL, and halves of a pair of surrogates; first as a line of JSON has them, whole pairs included.
 _MAYBE_UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\xed[\xa0-\xbf]")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -49,19 +49,24 @@ class InjectorProcess:
     """A running injector. Only `next_message` (up to its timeout) and `end` wait for it."""
 
     def __init__(self, order: dict[str, Any], command=None):
+        env = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _PASSED_VARIABLES or name.startswith(_PASSED_PREFIXES)
+        }
         self._process = subprocess.Popen(
             command or settings.INJECTOR_COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=settings.BASE_DIR,
-            env=_environment(),
+            env=env,
             start_new_session=True,  # Ctrl-C is the launcher's to handle
             preexec_fn=bind_child,
         )
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._log: deque[str] = deque(maxlen=KEPT_LOG_LINES)
+        self._log: deque[str] = deque(maxlen=MOST_LOG_LINES)
         self._threads = [
             threading.Thread(target=work, daemon=True)
             for work in (self._write, self._read, self._read_log)
@@ -109,10 +114,13 @@ class InjectorProcess:
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty:
             return None
-        message = _parsed(line) if line is not None else None
-        if message is None:
+        try:
+            message = json.loads(line or b"")
+        except ValueError:
+            raise OutputEnded from None
+        if not isinstance(message, dict) or "type" not in message:
             raise OutputEnded
-        return message
+        return _storable(message) if _MAYBE_UNSTORABLE.search(line) else message
 
     def end(self, grace_s: float) -> str:
         """Let it exit, kill it after `grace_s`; returns exit status and last words as text."""
@@ -124,7 +132,12 @@ class InjectorProcess:
             self._process.wait()
         for thread in self._threads:
             thread.join(1)
-        return _in_words(self._process.returncode, list(self._log))
+        status = self._process.returncode
+        sentence = f"The injector exited with status {status}."
+        if status < 0:
+            sentence = f"The injector was killed by {signal.Signals(-status).name}."
+        tail = " / ".join(filter(None, list(self._log)[-3:]))
+        return f"{sentence} Its last output: {tail}" if tail else sentence
 
     def _write(self) -> None:
         with contextlib.suppress(OSError), self._process.stdin as stdin:
@@ -147,14 +160,6 @@ class InjectorProcess:
                 logger.info("injector %s: %s", self.pid, text)
 
 
-def _environment() -> dict[str, str]:
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name in _KEPT_ENVIRONMENT or name.startswith(_KEPT_PREFIXES)
-    }
-
-
 def bind_child() -> None:
     """In an injector before it starts: it dies with its parent, and has a memory limit."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -162,16 +167,6 @@ def bind_child() -> None:
     hard_limit = resource.getrlimit(resource.RLIMIT_DATA)[1]
     if hard_limit == resource.RLIM_INFINITY or limit_bytes < hard_limit:
         resource.setrlimit(resource.RLIMIT_DATA, (limit_bytes, limit_bytes))
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        message = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(message, dict) or "type" not in message:
-        return None
-    return _storable(message) if _MAYBE_UNSTORABLE.search(line) else message
 
 
 def _storable(value: Any) -> Any:
@@ -187,16 +182,6 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def _in_words(returncode: int, log: list[str]) -> str:
-    if returncode < 0:
-        name = signal.Signals(-returncode).name
-        sentence = f"The injector was killed by {name}."
-    else:
-        sentence = f"The injector exited with status {returncode}."
-    tail = " / ".join(line for line in log[-3:] if line)
-    return f"{sentence} Its last output: {tail}" if tail else sentence
-
-
 _KINDS = frozenset(Kind)
 _OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received")
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
@@ -207,7 +192,7 @@ class SecondChecker:
     """Checks every second of one injector."""
 
     def __init__(self) -> None:
-        self._written: set[tuple[int, int, int]] = set()
+        self._places: set[tuple[int, int, int]] = set()
         self._good_encoders: set[str] = set()
 
     def fault(self, second: dict[str, Any]) -> str | None:
@@ -215,9 +200,9 @@ class SecondChecker:
         if fault := _shape_fault(second):
             return fault
         place = (second["second"], second["step"], second.get("arm", 0))
-        if place in self._written:
+        if place in self._places:
             return "second {} of step {} came twice".format(*place)
-        self._written.add(place)
+        self._places.add(place)
         for name, timing in second["timings"].items():
             if fault := self._timing_fault(name, timing):
                 return f"timings.{name}: {fault}"
@@ -231,11 +216,11 @@ class SecondChecker:
         if timing["n"] == 0 or name in self._good_encoders:
             return None
         try:
-            n_counted = Histogram.decode(timing.get("histogram", "")).n
+            n_values = Histogram.decode(timing.get("histogram", "")).n
         except (CorruptHistogram, TypeError) as error:
             return f"histogram: {error}"
-        if n_counted != timing["n"]:
-            return f"n is {timing['n']}, and the histogram has {n_counted}"
+        if n_values != timing["n"]:
+            return f"n is {timing['n']}, and the histogram has {n_values}"
         self._good_encoders.add(name)
         return None
 
@@ -308,17 +293,14 @@ def _are_texts(value: Any) -> bool:
 
 
 def _are_handshakes(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_handshake, value))
-
-
-def _is_handshake(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and _is_text(value.get("version"))
-        and _is_text(value.get("cipher"))
-        and _is_whole(value.get("count"))
-        and all(_is_text(value.get(name) or "") for name in ("group", "certificate"))
-        and all(_is_whole(value.get(name) or 0) for name in _OF_HANDSHAKES)
+    return isinstance(value, list) and all(
+        isinstance(each, dict)
+        and _is_text(each.get("version"))
+        and _is_text(each.get("cipher"))
+        and _is_whole(each.get("count"))
+        and all(_is_text(each.get(name) or "") for name in ("group", "certificate"))
+        and all(_is_whole(each.get(name) or 0) for name in _OF_HANDSHAKES)
+        for each in value
     )
 
 
@@ -327,17 +309,14 @@ def _is_whole(value: Any) -> bool:
 
 
 def _are_examples(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_example, value))
-
-
-def _is_example(value: Any) -> bool:
-    return (
-        isinstance(value, dict)
-        and value.get("kind") in _KINDS
-        and _is_whole(value.get("status"))
-        and _is_whole(value.get("at_us"))
-        and all(_is_text(value.get(name)) for name in ("request", "reply", "detail"))
-        and (value.get("body_bytes") is None or _is_whole(value["body_bytes"]))
+    return isinstance(value, list) and all(
+        isinstance(each, dict)
+        and each.get("kind") in _KINDS
+        and _is_whole(each.get("status"))
+        and _is_whole(each.get("at_us"))
+        and all(_is_text(each.get(name)) for name in ("request", "reply", "detail"))
+        and (each.get("body_bytes") is None or _is_whole(each["body_bytes"]))
+        for each in value
     )
 
 
@@ -356,27 +335,15 @@ def _is_counted(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_whole(n) and n >= 0 for n in value.values())
 
 
+_WHOLE_OF_END = (
+    "in_flight", "sessions_in_flight", "duration_us", "sending_us", "measured_us", "tail_us",
+    "cpu_us", "cpu_user_us", "connect_burst", "connections_at_once", "streams_limit",
+)  # fmt: skip
 _END = (
     (_is_text, "a text", ("outcome", "reason", "tls_library", "certificate_der_b64")),
     (_are_texts, "a list of texts", ("servers", "warnings")),
     (_is_counted, "an object of counts", ("totals", "errors", "peers")),
     (_are_totals, "an object of totals", ("by_peer",)),
     (_are_handshakes, "a list of handshakes with version, cipher and count", ("tls",)),
-    (
-        _is_whole,
-        "a whole number",
-        (
-            "in_flight",
-            "sessions_in_flight",
-            "duration_us",
-            "sending_us",
-            "measured_us",
-            "tail_us",
-            "cpu_us",
-            "cpu_user_us",
-            "connect_burst",
-            "connections_at_once",
-            "streams_limit",
-        ),
-    ),
+    (_is_whole, "a whole number", _WHOLE_OF_END),
 )

@@ -51,7 +51,7 @@ from workers.spool import Delivery, Spool, SpoolFull
 from workers.watch import Watch
 
 TICK_S = 0.2
-KEPT = 1000
+MOST_TICKS = 1000
 
 
 class FreezeDetector:
@@ -59,7 +59,7 @@ class FreezeDetector:
 
     def __init__(self) -> None:
         self._over = threading.Event()
-        self._ticks = deque([time.monotonic()], maxlen=KEPT)
+        self._ticks = deque([time.monotonic()], maxlen=MOST_TICKS)
         self._thread = threading.Thread(target=self._work, name="freeze detector", daemon=True)
         self._thread.start()
 
@@ -199,7 +199,9 @@ class Launch:
         self._scraping.end()
         exit_text = self._injector.end(EXIT_GRACE_S)
         self._watch.has_ended = True
-        self._relay_remaining()
+        with suppress(OutputEnded, ShardFailed):
+            while self._is_sending and (message := self._injector.next_message(POLL_S)):
+                self._take(message)
         try:
             self._settle(ends, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
         finally:
@@ -270,35 +272,25 @@ class Launch:
         while True:
             message = self._next_message()
             if message["type"] == "end":
-                _check(end_fault(message))
-                ends = ends_of(message)
-                self._explain_silence(ends[0])
-                values = {"start_error_us": self._start_error_us, "programs": self._programs()}
-                return [replace(end, **values) for end in ends]
+                break
             self._take(message)
-
-    def _programs(self) -> list[tuple[str, float]] | None:
-        """What else used the host's CPU since the injector was ready, the most first."""
+        _check(end_fault(message))
+        ends = ends_of(message)
+        # An injector that heard nothing cannot know what kept this process from telling it that it
+        # lives, and may have stopped a moment before `_check_limits` would have stopped it.
+        silent_s, files = self._watch.worst_silence()
+        is_known = silent_s > SILENT_SHARE * settings.DEAD_MAN_S
+        if ends[0].reason == StopReason.DEAD_MAN and is_known and not self._cut_off_reason:
+            self._cut_off_reason = _why_cut_off(self._freeze_detector.longest_s(silent_s), files)
+        # What else used the host's CPU since the injector was ready, the most first.
         use = None
         with suppress(OSError):
             use = self._host_use and self._host_use.take()
-        return use and [(each["name"], each["cores"] / use["cores"]) for each in use["programs"]]
-
-    def _explain_silence(self, end: InjectorEnd) -> None:
-        """An injector that heard nothing cannot know what kept this process from telling it that it
-        lives, and may have stopped a moment before `_check_limits` would have stopped it."""
-        silent_s, files = self._watch.worst_silence()
-        is_known = silent_s > SILENT_SHARE * settings.DEAD_MAN_S
-        if end.reason == StopReason.DEAD_MAN and is_known and not self._cut_off_reason:
-            self._cut_off_reason = _why_cut_off(self._freeze_detector.longest_s(silent_s), files)
-
-    def _relay_remaining(self) -> None:
-        """Relay the injector's remaining unread output."""
-        try:
-            while self._is_sending and (message := self._injector.next_message(POLL_S)):
-                self._take(message)
-        except (OutputEnded, ShardFailed):
-            return
+        programs = use and [
+            (each["name"], each["cores"] / use["cores"]) for each in use["programs"]
+        ]
+        values = {"start_error_us": self._start_error_us, "programs": programs}
+        return [replace(end, **values) for end in ends]
 
     def _take(self, message: dict[str, Any]) -> None:
         """Lines of other types are skipped."""

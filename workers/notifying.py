@@ -60,14 +60,14 @@ class Sender:
     def start(self) -> subprocess.Popen:
         """What is ready before it is needed answers a second earlier."""
         with self._lock:
-            return self._started()
+            return self._running_process()
 
     def send(self, order: dict[str, Any]) -> Result:
         number, answer = next(self._numbers), Future()
         line = json.dumps({**order, "id": number}).encode() + b"\n"
         try:
             with self._lock:
-                process = self._started()
+                process = self._running_process()
                 self._waiting[number] = answer
                 process.stdin.write(line)
                 process.stdin.flush()
@@ -85,7 +85,7 @@ class Sender:
             self._process.wait()
         self._close()
 
-    def _started(self) -> subprocess.Popen:
+    def _running_process(self) -> subprocess.Popen:
         if self._process is None or self._process.poll() is not None:
             self._close()
             self._waiting = {}
@@ -122,12 +122,12 @@ class Sender:
 class NotificationsThread(SideThread):
     """Announces events, sends what is due, stores what came of it."""
 
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("notifications", EVERY_S, ended, is_active)
+    def __init__(self, shutdown: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("notifications", EVERY_S, shutdown, is_active)
         self._pool = ThreadPoolExecutor(AT_ONCE, "notification")
         self._sender = Sender()
         self._under_way: set[int] = set()
-        self._done: queue.SimpleQueue[tuple[SendOrder, Result]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[SendOrder, Result]] = queue.SimpleQueue()
         self._due_at = dict.fromkeys(WATCHES_S, 0.0)
 
     def run(self) -> None:
@@ -136,7 +136,7 @@ class NotificationsThread(SideThread):
         ends = time.monotonic() + LAST_ANSWERS_S
         with suppress(*UNREACHABLE):
             while self._under_way and time.monotonic() < ends:
-                self._asked.wait(0.1)
+                self._wake_up.wait(0.1)
                 self._store()
         # What is under way now is tried again when its claim has ended.
         self._sender.end()
@@ -144,7 +144,12 @@ class NotificationsThread(SideThread):
 
     def act(self) -> None:
         self._store()
-        self._watch()
+        for watch, every_s in WATCHES_S.items():
+            if time.monotonic() >= self._due_at[watch]:
+                self._due_at[watch] = time.monotonic() + every_s
+                watch()
+                if delivery.has_channels():
+                    self._sender.start()
         if delivery.is_idle() or delivery.is_restored():
             return
         delivery.announce_events()
@@ -152,37 +157,29 @@ class NotificationsThread(SideThread):
             self._under_way.add(order.delivery)
             self._pool.submit(self._attempt, order)
 
-    def _watch(self) -> None:
-        for watch, every_s in WATCHES_S.items():
-            if time.monotonic() >= self._due_at[watch]:
-                self._due_at[watch] = time.monotonic() + every_s
-                watch()
-                if delivery.has_channels():
-                    self._sender.start()
-
     def _attempt(self, order: SendOrder) -> None:
         """In a thread of the pool, which has no connection to PostgreSQL."""
         try:
-            result = self._result(order)
+            if order.fault:
+                result = Result(order.fault)
+            elif order.email:
+                result = email_result(order.email)
+            else:
+                result = self._sender.send(order.send)
         except Exception as error:  # whatever it is, the delivery must be tried again
             logger.exception("Delivery %s failed", order.delivery)
             result = Result(f"It could not be sent ({type(error).__name__}).")
-        self._done.put((order, result))
+        self._results.put((order, result))
         self.ask()
-
-    def _result(self, order: SendOrder) -> Result:
-        if order.fault:
-            return Result(order.fault)
-        return email_result(order.email) if order.email else self._sender.send(order.send)
 
     def _store(self) -> None:
         """What PostgreSQL does not take now is stored at the next turn."""
-        while not self._done.empty():
-            order, result = self._done.get()
+        while not self._results.empty():
+            order, result = self._results.get()
             try:
                 delivery.finish_delivery(order=order, result=result)
             except UNREACHABLE:
-                self._done.put((order, result))
+                self._results.put((order, result))
                 raise
             except Exception:  # its claim ends by itself
                 logger.exception("The result of delivery %s is not stored", order.delivery)

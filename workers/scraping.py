@@ -36,7 +36,6 @@ from campaigns.domain.metrics.exporter import (
     ExporterSeconds,
     NotExposition,
     NothingKnown,
-    ScrapedSecond,
 )
 from campaigns.domain.metrics.profiles import read_profile
 from campaigns.domain.plan.addresses import parse_networks, why_refused
@@ -51,7 +50,6 @@ from campaigns.machines.services import (
     take_profile,
     take_scraped,
 )
-from campaigns.models import MachineSecond
 from workers.database import (
     EPOCH,
     UNREACHABLE,
@@ -105,7 +103,7 @@ class ExporterClient:
         self._fault, self._limit_s = order.fault, limit_s
         self._path, self._token = address.path, order.token
         self._context: ssl.SSLContext | None = None
-        self._kept: socket.socket | None = None
+        self._connection: socket.socket | None = None
 
     def ask(self, headers: Mapping[str, str] = NO_HEADERS) -> ExporterAnswer:
         """What it answers now. Raises ScrapeFailed."""
@@ -119,7 +117,17 @@ class ExporterClient:
     def _get(self, path: str, headers: Mapping[str, str], limit_s: float) -> ExporterAnswer:
         if self._fault:
             raise ScrapeFailed(self._fault)
-        request = self._request(path, headers, limit_s)
+        authorization = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        fields = {
+            "Host": str(self._origin).partition("://")[2],
+            "User-Agent": "benchsite",
+            "Accept": "text/plain;version=0.0.4",
+            "X-Prometheus-Scrape-Timeout-Seconds": f"{limit_s:g}",
+            **authorization,
+            **headers,
+        }
+        lines = [f"{name}: {text}" for name, text in fields.items()]
+        request = "\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode("ascii")
         try:
             return self._ask(request, time.monotonic() + limit_s)
         except OSError as error:
@@ -128,29 +136,13 @@ class ExporterClient:
             raise ScrapeFailed(f"{self._origin} does not answer in HTTP. {_CORRECT}") from error
 
     def close(self) -> None:
-        if self._kept:
-            self._kept.close()
-            self._kept = None
-
-    def _request(self, path: str, headers: Mapping[str, str], limit_s: float) -> bytes:
-        authorization = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        headers_sent = {
-            "Host": str(self._origin).partition("://")[2],
-            "User-Agent": "benchsite",
-            "Accept": "text/plain;version=0.0.4",
-            "X-Prometheus-Scrape-Timeout-Seconds": f"{limit_s:g}",
-            **authorization,
-            **headers,
-        }
-        lines = [
-            f"GET {path} HTTP/1.1",
-            *(f"{name}: {text}" for name, text in headers_sent.items()),
-        ]
-        return "\r\n".join([*lines, "", ""]).encode("ascii")
+        if self._connection:
+            self._connection.close()
+            self._connection = None
 
     def _ask(self, request: bytes, ends: float) -> ExporterAnswer:
-        if self._kept:
-            connection, self._kept = self._kept, None
+        if self._connection:
+            connection, self._connection = self._connection, None
             try:
                 return self._exchange(connection, request, ends)
             except _CLOSED:
@@ -186,7 +178,12 @@ class ExporterClient:
             response.begin()
             at_ns = (asked_ns + time.monotonic_ns()) // 2
             if response.status != 200:
-                raise ScrapeFailed(_status_words(response.status, str(self._origin)))
+                if 300 <= response.status < 400:
+                    what = "Redirects are not followed: enter the address that it leads to."
+                else:
+                    what = _STATUS_WORDS.get(response.status, _CORRECT)
+                words = f"{self._origin} answers with status {response.status}. {what}"
+                raise ScrapeFailed(words)
             body = response.read()
         except BaseException:
             connection.close()
@@ -194,7 +191,7 @@ class ExporterClient:
         if response.will_close:
             connection.close()
         else:
-            self._kept = connection
+            self._connection = connection
         return ExporterAnswer(at_ns, body.decode("utf-8", "replace"))
 
 
@@ -238,21 +235,13 @@ def _words(error: OSError, origin: str, limit_s: float) -> str:
     return f"{origin} cannot be reached: {error.strerror or error}. {_CORRECT}"
 
 
-def _status_words(status: int, origin: str) -> str:
-    if 300 <= status < 400:
-        what = "Redirects are not followed: enter the address that it leads to."
-    else:
-        what = _STATUS_WORDS.get(status, _CORRECT)
-    return f"{origin} answers with status {status}. {what}"
-
-
 logger = logging.getLogger(__name__)
 
 STORE_EVERY_S = 2.0
 CLOSE_S = 3.0
 # One answer that is missing makes a second of two; two make a gap, which is said.
 FAILURES_TO_SAY = 2
-MOST_SAID = 10  # of an exporter in a run
+MOST_PROBLEMS = 10  # of an exporter in a run
 PERF, PROFILE = "Benchsite-Perf", "Benchsite-Profile"
 _NS = 1_000_000_000
 
@@ -283,7 +272,7 @@ class RunClock(NamedTuple):
 
 
 class _Scrape(threading.Thread):
-    """Asks one exporter at each whole second of the site's clock until `ended`, and then once more:
+    """Asks one exporter at each whole second of the site's clock until `end`, and then once more:
     the last part of a second counts as well."""
 
     def __init__(
@@ -291,21 +280,21 @@ class _Scrape(threading.Thread):
         order: ScrapeOrder,
         run_id: int,
         clock: RunClock,
-        ended: threading.Event,
+        end: threading.Event,
         tell: Callable[[Scraped], None],
     ):
         super().__init__(name=f"scrape {order.name}", daemon=True)
         self._order, self._run_id, self._clock = order, run_id, clock
-        self._ended, self._tell = ended, tell
+        self._end, self._tell = end, tell
         self._seconds = ExporterSeconds(order.name if order.is_server else "")
         self._profile = {PROFILE: f"{order.profile} run-{run_id}-{secrets.token_hex(8)}"}
-        self._n_failed, self._n_said, self._said = 0, 0, ""
+        self._n_failed, self._n_problems, self._problem = 0, 0, ""
 
     def run(self) -> None:
         try:
             with contextlib.closing(ExporterClient(self._order)) as client:
                 self._take(client)
-                while not self._ended.wait(self._clock.to_next_second_s(time.monotonic_ns())):
+                while not self._end.wait(self._clock.to_next_second_s(time.monotonic_ns())):
                     self._take(client)
                 self._take(client, is_last=True)
                 if self._order.profile and not self._order.is_server:
@@ -314,9 +303,13 @@ class _Scrape(threading.Thread):
             logger.exception("The exporter %s is not scraped any more", self._order.name)
 
     def _take(self, client: ExporterClient, is_last: bool = False) -> None:
+        headers = {PERF: str(self._order.perf)} if self._order.perf else {}
+        run_second = self._clock.second_of(time.monotonic_ns())
+        # A profile is of the measurement, without the warm-up.
+        if self._order.profile and run_second is not None and run_second >= 0:
+            headers |= self._profile
         try:
-            answer = client.ask(self._headers())
-            second = self._seconds.take(*answer)
+            second = self._seconds.take(*client.ask(headers))
         except (ScrapeFailed, NotExposition, NothingKnown) as fault:
             self._n_failed += 1
             if is_last or self._n_failed >= FAILURES_TO_SAY:
@@ -326,15 +319,17 @@ class _Scrape(threading.Thread):
         if self._seconds.trouble:
             self._say(self._seconds.trouble)
         elif second:
-            self._said = ""
-            self._tell(Scraped(self._order, self._row(second), tuple(self._seconds.offers)))
-
-    def _headers(self) -> dict[str, str]:
-        """What an agent is to do. A profile is of the measurement, without the warm-up."""
-        headers = {PERF: str(self._order.perf)} if self._order.perf else {}
-        second = self._clock.second_of(time.monotonic_ns())
-        is_measured = second is not None and second >= 0
-        return headers | self._profile if self._order.profile and is_measured else headers
+            self._problem = ""
+            number, row = self._clock.second_of(second.middle_ns), None
+            if number is not None:  # it sends
+                row = machine_second(
+                    run=self._run_id,
+                    source=self._order.name,
+                    second=number,
+                    lasted_s=second.lasted_s,
+                    did=second.did,
+                )
+            self._tell(Scraped(self._order, row, tuple(self._seconds.offers)))
 
     def _store_profile(self, client: ExporterClient) -> None:
         """Reading it may take longer than the run is waited for."""
@@ -352,23 +347,10 @@ class _Scrape(threading.Thread):
             with contextlib.suppress(*UNREACHABLE):
                 connection.close()
 
-    def _row(self, scraped: ScrapedSecond) -> MachineSecond | None:
-        """None before the run sends."""
-        second = self._clock.second_of(scraped.middle_ns)
-        if second is None:
-            return None
-        return machine_second(
-            run=self._run_id,
-            source=self._order.name,
-            second=second,
-            lasted_s=scraped.lasted_s,
-            did=scraped.did,
-        )
-
     def _say(self, problem: str) -> None:
         """Once, until it tells something or fails in another way."""
-        if problem != self._said and self._n_said < MOST_SAID:
-            self._said, self._n_said = problem, self._n_said + 1
+        if problem != self._problem and self._n_problems < MOST_PROBLEMS:
+            self._problem, self._n_problems = problem, self._n_problems + 1
             self._tell(Scraped(self._order, problem=problem))
 
 
@@ -377,8 +359,8 @@ class Scraping:
 
     def __init__(self, lease: Lease, orders: Sequence[ScrapeOrder]):
         self._lease, self._orders = lease, orders
-        self._told: queue.SimpleQueue[Scraped] = queue.SimpleQueue()
-        self._ended, self._closed = threading.Event(), threading.Event()
+        self._results: queue.SimpleQueue[Scraped] = queue.SimpleQueue()
+        self._end, self._give_up = threading.Event(), threading.Event()
         self._scrapes: list[_Scrape] = []
         self._storing: threading.Thread | None = None
 
@@ -388,7 +370,7 @@ class Scraping:
             return
         clock = RunClock(start_ns, t0, self._lease.order["plan"].get("warm_up_s", 0))
         self._scrapes = [
-            _Scrape(order, self._lease.run_id, clock, self._ended, self._told.put)
+            _Scrape(order, self._lease.run_id, clock, self._end, self._results.put)
             for order in self._orders
         ]
         self._storing = threading.Thread(target=self._store_all, name="scraped", daemon=True)
@@ -397,25 +379,27 @@ class Scraping:
 
     def end(self) -> None:
         """The load has ended. Does not wait."""
-        self._ended.set()
+        self._end.set()
 
     def close(self) -> None:
         """Wait a moment for the last seconds to be stored."""
-        self._ended.set()
+        self._end.set()
         if self._storing:
             self._storing.join(CLOSE_S)
-        self._closed.set()
+        self._give_up.set()
 
     def _store_all(self) -> None:
         use_own_connection()
         try:
             waiting: list[Scraped] = []
-            while not self._ended.wait(STORE_EVERY_S):
-                waiting = self._store_some([*waiting, *self._new()])
+            while not self._end.wait(STORE_EVERY_S):
+                try:
+                    self._store(waiting)
+                except UNREACHABLE:
+                    drop_connection()
             for scrape in self._scrapes:
                 scrape.join(CLOSE_S)
-            waiting += self._new()
-            retry(lambda: self._store(waiting), for_s=3600, give_up=self._closed)
+            retry(lambda: self._store(waiting), for_s=3600, give_up=self._give_up)
         except UNREACHABLE as error:
             logger.warning("What exporters told is not stored: %s", first_line_of(error))
         except Exception:  # a fault of ours: the run goes on without them
@@ -424,18 +408,9 @@ class Scraping:
             with contextlib.suppress(*UNREACHABLE):
                 connection.close()
 
-    def _new(self) -> list[Scraped]:
-        return [self._told.get() for _ in range(self._told.qsize())]
-
-    def _store_some(self, scraped: list[Scraped]) -> list[Scraped]:
-        """What is left, because PostgreSQL does not answer."""
-        try:
-            self._store(scraped)
-        except UNREACHABLE:
-            drop_connection()
-            return scraped
-        return []
-
-    def _store(self, scraped: list[Scraped]) -> None:
-        if scraped:
-            take_scraped(run_id=self._lease.run_id, scraped=scraped)
+    def _store(self, waiting: list[Scraped]) -> None:
+        """Those that wait, and what has come since."""
+        waiting += [self._results.get() for _ in range(self._results.qsize())]
+        if waiting:
+            take_scraped(run_id=self._lease.run_id, scraped=waiting)
+            waiting.clear()

@@ -38,34 +38,32 @@ class SideThread(threading.Thread):
     """Acts when it is asked to, and every so often, while its dispatcher is the active one."""
 
     def __init__(
-        self, name: str, every_s: float, ended: threading.Event, is_active: Callable[[], bool]
+        self, name: str, every_s: float, shutdown: threading.Event, is_active: Callable[[], bool]
     ):
         super().__init__(name=name, daemon=True)
         self._every_s = every_s
-        self._ended = ended
+        self._shutdown = shutdown
         self._is_active = is_active
-        self._asked = threading.Event()
+        self._wake_up = threading.Event()
 
     def ask(self) -> None:
         """There may be something to do, or nothing more to wait for."""
-        self._asked.set()
+        self._wake_up.set()
 
     def run(self) -> None:
         use_own_connection()
-        while not self._ended.is_set():
-            self._asked.wait(self._every_s)
-            self._asked.clear()
-            if self._is_active() and not self._ended.is_set():
-                self._act_safely()
+        while not self._shutdown.is_set():
+            self._wake_up.wait(self._every_s)
+            self._wake_up.clear()
+            if not self._is_active() or self._shutdown.is_set():
+                continue
+            try:
+                self.act()
+            except UNREACHABLE:
+                drop_connection()
+            except Exception:  # without this thread every later run would wait
+                logger.exception("The thread of %s failed; its next turn tries again", self.name)
         drop_connection()
-
-    def _act_safely(self) -> None:
-        try:
-            self.act()
-        except UNREACHABLE:
-            drop_connection()
-        except Exception:  # without this thread every later run would wait
-            logger.exception("The thread of %s failed; its next turn tries again", self.name)
 
     def act(self) -> None:
         raise NotImplementedError
@@ -76,11 +74,11 @@ class MessagesThread(SideThread):
 
     def __init__(
         self,
-        ended: threading.Event,
+        shutdown: threading.Event,
         is_active: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ):
-        super().__init__("messages", MESSAGES_EVERY_S, ended, is_active)
+        super().__init__("messages", MESSAGES_EVERY_S, shutdown, is_active)
         self._clock = clock
         self._due_at = dict.fromkeys(PERIODIC_TASKS_S, clock())
 
@@ -99,8 +97,8 @@ class NamesThread(SideThread):
     """Looks up the host names of the runs that come next: no two runs measure one machine at
     once. A name server may hang."""
 
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("names", NAMES_EVERY_S, ended, is_active)
+    def __init__(self, shutdown: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("names", NAMES_EVERY_S, shutdown, is_active)
         self._looked_up_at: dict[int, float] = {}
 
     def act(self) -> None:
@@ -121,8 +119,8 @@ class EndingsThread(SideThread):
     """Ends what has stopped sending: runs with their summaries, searches and campaigns. The summary
     of a long run takes minutes, and so may the words of a campaign with many tests."""
 
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("endings", TIDY_EVERY_S, ended, is_active)
+    def __init__(self, shutdown: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("endings", TIDY_EVERY_S, shutdown, is_active)
         self._tidied_at = -TIDY_EVERY_S
 
     def act(self) -> None:
@@ -141,13 +139,13 @@ class EndingsThread(SideThread):
 class SchedulesThread(SideThread):
     """Starts campaigns by timetable. When many are due at once, the general worker helps."""
 
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("schedules", SCHEDULES_EVERY_S, ended, is_active)
+    def __init__(self, shutdown: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("schedules", SCHEDULES_EVERY_S, shutdown, is_active)
         self._looked_at = -SILENCE_EVERY_S
 
     def act(self) -> None:
         n_turns = 0
-        while fire_due(timezone.now()) and not self._ended.is_set():
+        while fire_due(timezone.now()) and not self._shutdown.is_set():
             n_turns += 1
             if n_turns == 1:
                 queue.send(queue.SCHEDULES, expires_s=SCHEDULES_EVERY_S)

@@ -125,17 +125,19 @@ class InjectorCall:
             process.stdin.flush()
         except BrokenPipeError:
             return _failure(_EXITED)
-        started = select.poll()  # select() takes no descriptor above 1,023
-        started.register(process.stdout, select.POLLIN)
-        started.poll(1000 * START_WITHIN_S)
+        poll = select.poll()  # select() takes no descriptor above 1,023
+        poll.register(process.stdout, select.POLLIN)
+        poll.poll(1000 * START_WITHIN_S)
         self.is_starting = False
         self._on_start()
         for line in process.stdout:
-            answer = _parsed(line)
-            if answer.get("type") == "probe":
-                return answer
-            if answer.get("type") == "refused":
-                return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
+            with suppress(ValueError):
+                match json.loads(line):
+                    case {"type": "probe"} as answer:
+                        return answer
+                    case {"type": "refused"} as refusal:
+                        kind = refusal.get("kind", "client_other")
+                        return _failure(refusal.get("reason", ""), kind)
         return None
 
 
@@ -148,8 +150,8 @@ class _Pending(NamedTuple):
 class SingleRequestsThread(SideThread):
     """Gives slots to the requests whose turn it is, and stores their answers."""
 
-    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
-        super().__init__("single requests", EVERY_S, ended, is_active)
+    def __init__(self, shutdown: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("single requests", EVERY_S, shutdown, is_active)
         self._pool = ThreadPoolExecutor(SLOTS, "single request")
         self._calls: dict[int, _Pending] = {}
 
@@ -169,37 +171,25 @@ class SingleRequestsThread(SideThread):
         n_starting = sum(each.call.is_starting for each in self._calls.values())
         busy = [each.probe for each in self._calls.values()]
         for probe in claim_in_turn(busy=busy, most=STARTS_AT_ONCE - n_starting):
-            self._send(probe)
+            try:
+                call = InjectorCall(order_of(probe), on_start=self.ask)
+            except Refused as refusal:  # such as a secret that no key decrypts
+                finish_probe(probe_id=probe.pk, result=_failure(str(refusal)))
+                continue
+            answer = self._pool.submit(call.answer)
+            self._calls[probe.pk] = _Pending(probe, call, answer)
+            answer.add_done_callback(lambda _: self.ask())
 
     def _store_answers(self) -> None:
-        answered = [each for each in self._calls.values() if each.answer.done()]
-        for probe, _, answer in answered:
+        answers = [each for each in self._calls.values() if each.answer.done()]
+        for probe, _, answer in answers:
             if fault := answer.exception():
                 logger.error("A single request failed", exc_info=fault)
             result = _failure(_EXITED) if fault else answer.result()
             finish_probe(probe_id=probe.pk, result=result)
             del self._calls[probe.pk]
-        if any(each.probe.campaign_id for each in answered):
+        if any(each.probe.campaign_id for each in answers):
             settle_campaigns()
-
-    def _send(self, probe: Probe) -> None:
-        """One that cannot be ordered, such as one whose secret no key decrypts, is answered."""
-        try:
-            call = InjectorCall(order_of(probe), on_start=self.ask)
-        except Refused as refusal:
-            finish_probe(probe_id=probe.pk, result=_failure(str(refusal)))
-            return
-        answer = self._pool.submit(call.answer)
-        self._calls[probe.pk] = _Pending(probe, call, answer)
-        answer.add_done_callback(lambda _: self.ask())
-
-
-def _parsed(line: str) -> dict[str, Any]:
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
 
 
 def _failure(detail: str, kind: str = "client_other") -> dict[str, Any]:
@@ -225,29 +215,32 @@ def check_host(
     if len(addresses) > MOST_ADDRESSES:
         fault = f"{host} has {len(addresses)} addresses; at most {MOST_ADDRESSES} are checked."
         return HostCheck(faults=(f"{fault} Ask for an approval of a host with fewer.",))
-    listed = parse_networks(settings.ALLOWED_NETWORKS)
+    networks = parse_networks(settings.ALLOWED_NETWORKS)
     places: list[str] = []
     proven: list[str] = []
     faults: list[str] = []
     ends = time.monotonic() + LIMIT_OF_ALL_S
     for origin in origins:
         places += [place_of(address, origin.port) for address in addresses]
-        unlisted = [each for each in addresses if vet(each, origin.port, listed)]
-        if fault := _fault(origin, unlisted, token, never, ends):
+        to_prove = [each for each in addresses if vet(each, origin.port, networks)]
+        if fault := _fault(origin, to_prove, token, never, ends):
             faults.append(fault)
         else:
-            proven += [place_of(address, origin.port) for address in unlisted]
+            proven += [place_of(address, origin.port) for address in to_prove]
     return HostCheck(tuple(places), tuple(proven), tuple(dict.fromkeys(faults)))
 
 
 def _fault(
-    origin: Origin, unlisted: Collection[str], token: str, never: Collection[str], ends: float
+    origin: Origin, addresses: Collection[str], token: str, never: Collection[str], ends: float
 ) -> str:
     """Why this port is not proven at these addresses; "" where it is, or none needs a proof."""
-    for address in unlisted:
-        if why := why_not_checked(address) or _own(address, origin.port, never):
+    for address in addresses:
+        if why := why_not_checked(address):
             return why
-    for address in unlisted:
+        service = written(parse_address(address), origin.port)
+        if service in never:
+            return f"{service} is a server of this installation; no load is ever sent there."
+    for address in addresses:
         try:
             limit_s = min(LIMIT_S, left_s(ends))
             why = proof_fault(fetch(origin, address, proof_path(token), limit_s), token)
@@ -256,13 +249,6 @@ def _fault(
         if why:
             return f"{origin}, asked at {address}: {why}."
     return ""
-
-
-def _own(address: str, port: int, never: Collection[str]) -> str | None:
-    service = written(parse_address(address), port)
-    if service in never:
-        return f"{service} is a server of this installation; no load is ever sent there."
-    return None
 
 
 def fetch(origin: Origin, address: str, path: str, limit_s: float = LIMIT_S) -> bytes:

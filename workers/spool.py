@@ -266,7 +266,6 @@ class Delivery:
                 return
 
 
-BATCH = 500
 KILLED = "The launcher on the injector host was killed during the run."
 
 
@@ -291,13 +290,18 @@ def _store(path: Path) -> bool:
         return False
     is_stored = False
     try:
-        records = _read(spool)
-        if not records:
+        try:
+            first, *records = list(spool.records()) or [None]
+        except OSError as error:  # of this file, not of PostgreSQL
+            raise ValueError(f"The disk does not give it back: {error}") from error
+        if first is None:
             if spool.is_old:
                 with suppress(OSError):
                     spool.path.unlink(missing_ok=True)
             return False
-        _store_records(_lease(records[0]), records[1:])
+        fields = {name: value for name, value in first.items() if name != "type"}
+        fields["arms"] = tuple(fields.get("arms", ()))
+        _store_records(Lease(**fields, order={}), records)
         is_stored = True
     except UNREACHABLE:
         raise
@@ -310,25 +314,13 @@ def _store(path: Path) -> bool:
     return is_stored
 
 
-def _read(spool: Spool) -> list[dict[str, Any]]:
-    try:
-        return list(spool.records())
-    except OSError as error:  # of this file, not of PostgreSQL
-        raise ValueError(f"The disk does not give it back: {error}") from error
-
-
-def _lease(record: dict[str, Any]) -> Lease:
-    fields = {name: value for name, value in record.items() if name != "type"}
-    return Lease(**fields | {"arms": tuple(fields.get("arms", ()))}, order={})
-
-
 def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
     lines = [record for record in records if record["type"] in STORED]
     ends = [record for record in records if record["type"] == "end"]
     reasons = [record["reason"] for record in records if record["type"] == "lost"]
     try:
-        for start in range(0, len(lines), BATCH):
-            store_lines(lease, lines[start : start + BATCH])
+        for start in range(0, len(lines), MAX_BATCH):
+            store_lines(lease, lines[start : start + MAX_BATCH])
     except Refused as error:
         logger.warning("%d lines arrived too late: %s", len(lines), error)
     if ends:

@@ -20,7 +20,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import django
 from billiard import current_process
@@ -51,11 +51,10 @@ from campaigns.core.queue import (
 )
 from campaigns.domain.metrics.exporter import NotExposition, NothingKnown, offers, reading_of
 from campaigns.domain.plan.addresses import HostCheck
-from campaigns.domain.plan.target import Origin
 from campaigns.engine.queries.engine import unheard_shards
 from campaigns.items.services import empty_trash
-from campaigns.machines.services import ScrapeOrder, finish_exporter_check, what_to_scrape_once
-from campaigns.models import Campaign, HostClaim, InjectorHost, Probe, Target
+from campaigns.machines.services import finish_exporter_check, what_to_scrape_once
+from campaigns.models import Campaign, InjectorHost, Probe, Target
 from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import announce_host
 from campaigns.plans.services import forget_unused_bodies
@@ -80,7 +79,7 @@ from workers.spool import spool_bytes, store_leftovers
 logger = logging.getLogger(__name__)
 
 ANNOUNCE_EVERY_S = 5.0
-_ended = threading.Event()
+_shutdown = threading.Event()
 
 
 def host_name() -> str:
@@ -112,14 +111,14 @@ def _begin(sender, **_) -> None:
 
 @worker_shutting_down.connect
 def _end(**_) -> None:
-    _ended.set()
+    _shutdown.set()
 
 
 def _announce(slots: int) -> None:
     use_own_connection()
     facts, use = host_facts(), HostWatch()
     reserve, trouble = FileReserve(), ""
-    while not _ended.is_set():
+    while not _shutdown.is_set():
         try:
             with reserve.free():
                 now = {"spool_bytes": spool_bytes()}
@@ -137,7 +136,7 @@ def _announce(slots: int) -> None:
             logger.exception("Announcing the host failed")
         # Celery forks this process: keep no connection open between two announcements.
         drop_connection()
-        _ended.wait(ANNOUNCE_EVERY_S)
+        _shutdown.wait(ANNOUNCE_EVERY_S)
 
 
 def host_facts() -> dict:
@@ -182,16 +181,13 @@ def check_ownership(claim_id: int) -> None:
     if request is None:
         return
     claim, origins = request
-    off = HostCheck(faults=(LOAD_IS_OFF,)) if why_load_is_off() else None
-    finish_check(
-        claim_id=claim.pk, asked_at=claim.asked_at, seen=off or _check_claim(claim, origins)
-    )
-
-
-def _check_claim(claim: HostClaim, origins: Sequence[Origin]) -> HostCheck:
-    addresses = addresses_of(claim.host, origins[0].port) if origins else []
-    never = policy([])["never"]
-    return check_host(claim.host, origins, addresses, claim.token, never)
+    if why_load_is_off():
+        check = HostCheck(faults=(LOAD_IS_OFF,))
+    else:
+        addresses = addresses_of(claim.host, origins[0].port) if origins else []
+        never = policy([])["never"]
+        check = check_host(claim.host, origins, addresses, claim.token, never)
+    finish_check(claim_id=claim.pk, asked_at=claim.asked_at, seen=check)
 
 
 @shared_task(name=EXPORTER)
@@ -201,15 +197,12 @@ def check_exporter(exporter_id: int) -> None:
         return
     order, asked_at = check
     try:
-        finish_exporter_check(order=order, asked_at=asked_at, offers=_offers(order))
+        with contextlib.closing(ExporterClient(order)) as client:
+            answer = client.ask()
+        reading = reading_of(answer.text, itself=order.name if order.is_server else "")
+        finish_exporter_check(order=order, asked_at=asked_at, offers=offers(reading))
     except (ScrapeFailed, NotExposition, NothingKnown) as fault:
         finish_exporter_check(order=order, asked_at=asked_at, problem=str(fault))
-
-
-def _offers(order: ScrapeOrder) -> list[str]:
-    with contextlib.closing(ExporterClient(order)) as client:
-        answer = client.ask()
-    return offers(reading_of(answer.text, itself=order.name if order.is_server else ""))
 
 
 LOOK_EVERY_S = 5.0
@@ -235,19 +228,19 @@ class Lookout(threading.Thread):
 
     def __init__(self):
         super().__init__(name="lookout", daemon=True)
-        self._ended = threading.Event()
+        self._shutdown = threading.Event()
         worker_process_shutdown.connect(self.end, weak=False)
 
     def end(self, **_) -> None:
         """A child that was told to drop what it does waits for nothing."""
-        self._ended.set()
+        self._shutdown.set()
         if not terminate_handler_fired():
             self.join()
 
     def run(self) -> None:
         use_own_connection()
         launches: list[threading.Thread] = []
-        while not self._ended.wait(LOOK_EVERY_S):
+        while not self._shutdown.wait(LOOK_EVERY_S):
             launches = [each for each in launches if each.is_alive()]
             try:
                 launches += launch_unheard()
@@ -317,8 +310,8 @@ def make_ready(campaign: int) -> None:
     # Only the process that makes pages loads them.
     from campaigns.campaigns.views.kept_pages import make_pages
 
-    for ended in Campaign.objects.filter(pk=campaign).exclude(finished_at=None):
-        make_pages(ended)
+    for row in Campaign.objects.filter(pk=campaign).exclude(finished_at=None):
+        make_pages(row)
 
 
 @shared_task(name=SCHEDULES)

@@ -32,28 +32,28 @@ class StopListener:
 
     def __init__(self, on_call: Callable[[StopCall], None]):
         self._on_call = on_call
-        self._ended = threading.Event()
+        self._shutdown = threading.Event()
         self._thread = threading.Thread(target=self._work, name="stops", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Without waiting: at the end of a shard nobody has time for a frozen Redis."""
-        self._ended.set()
+        self._shutdown.set()
 
     def _work(self) -> None:
-        while not self._ended.is_set():
+        while not self._shutdown.is_set():
             try:
                 self._listen()
             except (redis.RedisError, OSError) as error:
                 logger.warning("Calls to stop are not heard, Redis does not answer: %s", error)
-                self._ended.wait(REST_AFTER_ERROR_S)
+                self._shutdown.wait(REST_AFTER_ERROR_S)
             except Exception:  # PostgreSQL tells of a stop as well
                 logger.exception("A call to stop was not understood")
 
     def _listen(self) -> None:
         with client(LISTEN_S * 4) as connection, connection.pubsub() as subscription:
             subscription.subscribe(CHANNEL)
-            while not self._ended.is_set():
+            while not self._shutdown.is_set():
                 message = subscription.get_message(ignore_subscribe_messages=True, timeout=LISTEN_S)
                 call = message and StopCall.read(message["data"])
                 if call:
@@ -75,7 +75,7 @@ class Watch:
     def __init__(self, lease: Lease, on_renewed: Callable[[], None] = lambda: None):
         self._lease = lease
         self._on_renewed = on_renewed
-        self._ended = threading.Event()
+        self._shutdown = threading.Event()
         # Counted from before the statement was sent, to be on the safe side.
         self._renewed_at = time.monotonic()
         self._worst = 0.0, ""
@@ -108,12 +108,12 @@ class Watch:
 
     def close(self) -> None:
         self._ear.close()
-        self._ended.set()
+        self._shutdown.set()
         self._thread.join(2)
 
     def _work(self) -> None:
         use_own_connection()
-        while not self._ended.wait(LOOK_EVERY_S) and not self.is_refused:
+        while not self._shutdown.wait(LOOK_EVERY_S) and not self.is_refused:
             try:
                 self._beat()
                 self.file_limit = ""
@@ -134,7 +134,7 @@ class Watch:
         else:
             pulse = look(lease=self._lease)
         if pulse is None:
-            self.is_refused = not self._ended.is_set()
+            self.is_refused = not self._shutdown.is_set()
             return
         self.stop_requested = pulse.stop_requested or self.stop_requested
         self.is_settled = pulse.is_settled

@@ -16,7 +16,7 @@ import django
 import psycopg
 
 from benchmarks.faults import network
-from local.base import LocalError, closed, tail
+from local.base import LocalError, private_folder, tail
 from local.servers import prepare_postgres, prepare_redis
 from local.site import manage, plain_environment
 from local.supervisor import Program, reap_orphans, spawn
@@ -65,7 +65,7 @@ class World:
     def __init__(self, folder: Path):
         self.arrivals = folder / "arrivals.jsonl"
         self._folder = folder
-        self._logs = closed(folder / "log", 0o711)
+        self._logs = private_folder(folder / "log", 0o711)
         self._programs: dict[str, Program] = {}
         self._running: dict[str, subprocess.Popen] = {}
         # A child dies with the thread that started it: faults are healed in threads that end.

@@ -34,9 +34,9 @@ class BoundedConnection(psycopg.Connection):
             return super().wait(gen, *args, **options)
         except _WaitTimeout:
             why = f"no answer from PostgreSQL within {self.answer_within_s:g} s"
-            raise self._given_up(why) from None
+            raise self._give_up(why) from None
 
-    def _given_up(self, why: str) -> psycopg.OperationalError:
+    def _give_up(self, why: str) -> psycopg.OperationalError:
         self.close()
         return psycopg.OperationalError(why)
 
@@ -52,13 +52,13 @@ class PooledConnection(BoundedConnection):
         """psycopg goes on with it ten times a second, without a state while nothing comes."""
         doubted_at = monotonic()
         try:
-            wanted = next(gen)
+            state = next(gen)
             while True:
-                ready = yield wanted
+                ready = yield state
                 if not ready and monotonic() - doubted_at > DOUBT_AFTER_S:
                     self._require_server()
                     doubted_at = monotonic()
-                wanted = gen.send(ready)
+                state = gen.send(ready)
         except StopIteration as end:
             return end.value
 
@@ -68,6 +68,6 @@ class PooledConnection(BoundedConnection):
         try:
             psycopg.connect(conninfo, **{**options, "connect_timeout": CONNECT_WITHIN_S}).close()
         except ConnectionTimeout:
-            raise self._given_up("PostgreSQL takes no connections and answers nothing") from None
+            raise self._give_up("PostgreSQL takes no connections and answers nothing") from None
         except psycopg.Error:
             return

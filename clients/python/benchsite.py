@@ -173,12 +173,12 @@ class Rule(NamedTuple):
         metrics = comparison["metrics"]
         if not self.metrics:
             return metrics[0] if metrics else None
-        named = {each["metric"]: each for each in metrics}
-        return next((named[name] for name in self.metrics if name in named), None)
+        metric_by_name = {each["metric"]: each for each in metrics}
+        return next((metric_by_name[name] for name in self.metrics if name in metric_by_name), None)
 
 
-def rules_of(asked: argparse.Namespace) -> List[Rule]:
-    lines = "\n".join(asked.fail_if).splitlines()
+def rules_of(options: argparse.Namespace) -> List[Rule]:
+    lines = "\n".join(options.fail_if).splitlines()
     return [Rule.read(line.strip()) for line in lines if line.strip()]
 
 
@@ -206,8 +206,8 @@ def judge(verdict: Json, tests: Sequence[Json], rules: Sequence[Rule]) -> List[R
 
 def _candidates(verdict: Json, tests: Sequence[Json]) -> List[Json]:
     """The tests that are compared with something; all, where none is."""
-    compared = {each["candidate_test"] for each in verdict["comparisons"]}
-    return [each for each in tests if each["test"] in compared] or list(tests)
+    compared_ids = {each["candidate_test"] for each in verdict["comparisons"]}
+    return [each for each in tests if each["test"] in compared_ids] or list(tests)
 
 
 def _judge_errors(rule: Rule, test: Json) -> Result:
@@ -225,7 +225,9 @@ def _judge_slower(rule: Rule, comparison: Json) -> Result:
     if metric is None:
         why = comparison["why"] or "Measure longer, or judge the median."
         return Result(name, "open", "%s cannot be judged. %s" % (comparison["label"], why))
-    values = (comparison["label"], _ends(metric), comparison["names"][0], _at(metric["metric"]))
+    averages = {"typical": "at the median", "p50": "at the median", "mean": "on average"}
+    at = averages.get(metric["metric"], "at " + metric["metric"])
+    values = (comparison["label"], _ends(metric), comparison["names"][0], at)
     text = _with_limit("%s is %s than %s %s." % values, rule)
     if metric["low"] > 1 + rule.limit:
         return Result(name, "failed", text)
@@ -248,11 +250,6 @@ def _judge_word(comparison: Json) -> Result:
 
 def _with_limit(text: str, rule: Rule) -> str:
     return "%s The limit is %s." % (text, _percent(rule.limit))
-
-
-def _at(metric: str) -> str:
-    named = {"typical": "at the median", "p50": "at the median", "mean": "on average"}
-    return named.get(metric, "at " + metric)
 
 
 def _percent(share: float) -> str:
@@ -285,7 +282,7 @@ class Report(NamedTuple):
     url: str
 
 
-def report_of(site: "Site", campaign: Json, asked: argparse.Namespace) -> Report:
+def report_of(site: "Site", campaign: Json, options: argparse.Namespace) -> Report:
     verdict, tables = campaign["verdict"], site.api.get("campaigns/%d/tables/" % campaign["id"])
     tests = [
         dict(row["values"], test=each["test"], name="%s, %s" % (each["plan"], each["label"]))
@@ -293,26 +290,25 @@ def report_of(site: "Site", campaign: Json, asked: argparse.Namespace) -> Report
         for row in each["table"]["rows"]
         if row["kind"] == "pooled"
     ]
-    rules = rules_of(asked)
+    rules = rules_of(options)
     results = judge(verdict, tests, rules)
     states = {each.state for each in results}
     code = FAILED if "failed" in states else PASSED
-    code = TOO_CLOSE if code == PASSED and asked.strict and "open" in states else code
+    code = TOO_CLOSE if code == PASSED and options.strict and "open" in states else code
     code = code if verdict["measured"] else NOT_MEASURED
     relative = [rule.text for rule in rules if not rule.is_of_errors]
-    if code == PASSED and relative and not (verdict["comparisons"] or asked.save_baseline):
+    if code == PASSED and relative and not (verdict["comparisons"] or options.save_baseline):
         raise Stop("No test has a baseline for %r. Run once with --save-baseline." % relative[0])
     headline = headline_of(verdict, results, code)
-    url = site.page(campaign)
-    return Report(site, campaign, verdict, tests, results, code, headline, url)
+    return Report(site, campaign, verdict, tests, results, code, headline, site.page(campaign))
 
 
 def headline_of(verdict: Json, results: Sequence[Result], code: int) -> str:
     if code == NOT_MEASURED:
         return "Could not measure. " + verdict["why"]
-    failed = [each.text for each in results if each.state == "failed"]
-    if failed:
-        return failed[0] + (" %d more failed." % (len(failed) - 1) if failed[1:] else "")
+    failures = [each.text for each in results if each.state == "failed"]
+    if failures:
+        return failures[0] + (" %d more failed." % (len(failures) - 1) if failures[1:] else "")
     for each in results:
         if each.state == "open":
             return "Too close to call. " * ("cannot be judged" not in each.text) + each.text
@@ -345,15 +341,15 @@ def markdown(report: Report, limit: int = LONGEST_COMMENT, marker: str = "") -> 
     rows = [_row(each) for each in verdict["comparisons"]]
     wrong = [each.text for each in report.results if each.state != "passed"]
     results = ["", *("- " + _cell(text) for text in wrong)] if len(wrong) > 1 else []
-    lines, left = rows + results, limit - len("\n".join(head + tail)) - 100
-    kept: List[str] = []
+    lines, left_bytes = rows + results, limit - len("\n".join(head + tail)) - 100
+    shown_lines: List[str] = []
     for line in lines:
-        if len(line) + 1 > left:
-            kept += ["", "%d more lines are on its page." % (len(lines) - len(kept))]
+        if len(line) + 1 > left_bytes:
+            shown_lines += ["", "%d more lines are on its page." % (len(lines) - len(shown_lines))]
             break
-        kept.append(line)
-        left -= len(line) + 1
-    return "\n".join(head + kept + tail)[:limit]
+        shown_lines.append(line)
+        left_bytes -= len(line) + 1
+    return "\n".join(head + shown_lines + tail)[:limit]
 
 
 def _row(comparison: Json) -> str:
@@ -392,13 +388,13 @@ def load_performance(report: Report) -> str:
     runs = [row for row in csv.DictReader(io.StringIO(text)) if row["test_id"] in ids]
     waits: Dict[str, float] = {}
     for rank in (90, 95):
-        found = [row["wait_p%d_us" % rank] for row in runs if row.get("wait_p%d_us" % rank)]
-        if found:
-            waits["p(%d)" % rank] = max(map(float, found)) / 1000
-    failed = sum(each.state == "failed" for each in report.results)
+        values_us = [row["wait_p%d_us" % rank] for row in runs if row.get("wait_p%d_us" % rank)]
+        if values_us:
+            waits["p(%d)" % rank] = max(map(float, values_us)) / 1000
+    n_failed = sum(each.state == "failed" for each in report.results)
     rates = [each["rate"] for each in report.tests if str(each["test"]) in ids and each["rate"]]
     metrics = {
-        "checks": {"passes": len(report.results) - failed, "fails": failed},
+        "checks": {"passes": len(report.results) - n_failed, "fails": n_failed},
         "http_req_waiting": waits,
         "http_reqs": {"count": sum(int(row["ok"] or 0) for row in runs), "rate": sum(rates)},
     }
@@ -500,9 +496,9 @@ class GitHub:
             return
         marker = "<!-- benchsite %s -->\n" % hashlib.sha256(key.encode()).hexdigest()[:12]
         body, where = {"body": markdown(report, marker=marker)}, "issues/%d/comments" % number
-        known, need = self._find(where, marker.strip()), "pull-requests: write"
+        comment_id, need = self._find(where, marker.strip()), "pull-requests: write"
         # Somebody else's comment may begin like ours.
-        if not (known and self._try(need, "PATCH", "issues/comments/%d" % known, body)):
+        if not (comment_id and self._try(need, "PATCH", "issues/comments/%d" % comment_id, body)):
             self._try(need, "POST", where, body)
 
     def _find(self, where: str, marker: str) -> Optional[int]:
@@ -540,30 +536,30 @@ class Site:
         if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):
             raise Stop("BENCHSITE_URL begins with https:// or http://.")
         self.api = Api(self.url + "/api/v1", env["BENCHSITE_TOKEN"])
-        self._wanted = project
+        self._name_or_id = project
 
     @cached_property
     def project(self) -> Json:
         projects = [each for each in self.api.rows("projects/") if not each["archived_at"]]
-        named = [e for e in projects if self._wanted in ("", e["name"], str(e["id"]))]
-        if len(named) != 1:
+        matches = [e for e in projects if self._name_or_id in ("", e["name"], str(e["id"]))]
+        if len(matches) != 1:
             names = ", ".join(each["name"] for each in projects) or "none"
             raise Stop("Choose one project by --project. The token sees: %s." % names)
-        return named[0]
+        return matches[0]
 
     def page(self, campaign: Json) -> str:
         return "%s/campaigns/%d/" % (self.url, campaign["id"])
 
-    def campaign(self, wanted: str) -> Json:
+    def campaign(self, name_or_id: str) -> Json:
         """By its number, or the newest one of this name."""
-        if wanted.isdecimal():
-            return self.api.get("campaigns/%s/" % wanted)
-        found = self._named("campaigns/", wanted)
-        if found is None:
-            raise Stop("%s has no campaign %r." % (self.project["name"], wanted))
-        return found
+        if name_or_id.isdecimal():
+            return self.api.get("campaigns/%s/" % name_or_id)
+        match = self._row_by_name("campaigns/", name_or_id)
+        if match is None:
+            raise Stop("%s has no campaign %r." % (self.project["name"], name_or_id))
+        return match
 
-    def _named(self, path: str, name: str) -> Optional[Json]:
+    def _row_by_name(self, path: str, name: str) -> Optional[Json]:
         query = {"project": self.project["id"], "search": name, "archived": "false"}
         return next((each for each in self.api.rows(path, **query) if each["name"] == name), None)
 
@@ -576,22 +572,22 @@ class Site:
             port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
         except ValueError:
             raise Stop("%s has no port from 1 to 65535." % url) from None
-        wanted = {"scheme": parts.scheme, "host": parts.hostname, "port": port}
+        origin = {"scheme": parts.scheme, "host": parts.hostname, "port": port}
         project = {"project": self.project["id"]}
         for target in self.api.rows("targets/", archived="false", **project):
             for each in [] if "reference" in target["tags"] else target["endpoints"]:
-                if each["archived_at"] is None and wanted.items() <= each.items():
+                if each["archived_at"] is None and origin.items() <= each.items():
                     return each["id"]
         name = "%s://%s:%d" % (parts.scheme, parts.hostname, port)
-        body = dict(project, name=name[-100:], endpoints=[wanted])
+        body = dict(project, name=name[-100:], endpoints=[origin])
         return self.api.send("POST", "targets/", body)["endpoints"][0]["id"]
 
     def plan(self, name: str, spec: Json) -> int:
         """The plan of this name with this content, which may be a new version of it."""
         body = {"name": name, "spec": spec}
-        known = self._named("plans/", name)
-        if known:
-            return self.api.send("PUT", "plans/%d/" % known["id"], body)["id"]
+        match = self._row_by_name("plans/", name)
+        if match:
+            return self.api.send("PUT", "plans/%d/" % match["id"], body)["id"]
         return self.api.send("POST", "plans/", dict(body, project=self.project["id"]))["id"]
 
     def wait(self, campaign: Json, minutes: float) -> Json:
@@ -604,28 +600,29 @@ class Site:
             if answer["verdict"]:
                 return answer
             if left_s <= 0:
-                raise Stop("No result within %g minutes: %s" % (minutes, self.page(answer)), 4)
+                text = "No result within %g minutes: %s" % (minutes, self.page(answer))
+                raise Stop(text, NOT_MEASURED)
             words = "%s: %d of %d runs" % (answer["state"], answer["n_done"], answer["n_runs"])
             if words != last_words:
                 print(words, flush=True)
                 last_words = words
 
 
-def cells_of(site: Site, asked: argparse.Namespace) -> List[Json]:
+def cells_of(site: Site, options: argparse.Namespace) -> List[Json]:
     """The plans of a campaign, of a file, or a GET; of each what is compared with first: the other
     address, or where the campaign measures."""
-    urls = [url for url in (asked.against, asked.url) if url]
+    urls = [url for url in (options.against, options.url) if url]
     endpoints = [site.endpoint(url) for url in urls]
     own: List[Json] = []
-    if asked.campaign:
-        tests = [t for t in site.campaign(asked.campaign)["tests"] if not t["is_reference"]]
-        scheme = urllib.parse.urlsplit(asked.url).scheme
+    if options.campaign:
+        tests = [t for t in site.campaign(options.campaign)["tests"] if not t["is_reference"]]
+        scheme = urllib.parse.urlsplit(options.url).scheme
         tests = [each for each in tests if each["origin"].startswith(scheme + ":")] or tests
         plans = _unlike([_part(test, "plan", "connection_mode") for test in tests])
-        if not asked.against:
+        if not options.against:
             own = [_part(test, "plan", "connection_mode", "endpoint") for test in tests]
     else:
-        name, spec = _file_plan(asked.plan) if asked.plan else _get_plan(urls, asked.rate)
+        name, spec = _file_plan(options.plan) if options.plan else _get_plan(urls, options.rate)
         plans = [{"plan": site.plan(name, spec)}]
     return _unlike(own + [dict(plan, endpoint=each) for plan in plans for each in endpoints])
 
@@ -665,7 +662,7 @@ def _get_plan(urls: Sequence[str], rate_per_s: float) -> Tuple[str, Json]:
     return ("GET %s at %g/s" % (path, rate_per_s))[:100], spec
 
 
-def source_of(env: Dict[str, str], github: GitHub, asked: argparse.Namespace) -> Json:
+def source_of(env: Dict[str, str], github: GitHub, options: argparse.Namespace) -> Json:
     """Commit, branch and link: as given, else as GitHub, GitLab or Jenkins say."""
     parts = [env.get("GITHUB_" + name, "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")]
     job = "%s/%s/actions/runs/%s" % tuple(parts) if parts[2] else ""
@@ -675,11 +672,11 @@ def source_of(env: Dict[str, str], github: GitHub, asked: argparse.Namespace) ->
 
     branches = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "GIT_BRANCH")
     source = {
-        "commit": asked.commit or github.sha or first("CI_COMMIT_SHA", "GIT_COMMIT"),
-        "branch": asked.branch or first(*branches),
-        "link": asked.link or job or first("CI_JOB_URL", "BUILD_URL"),
-        "note": asked.note,
-        "tags": asked.tag,
+        "commit": options.commit or github.sha or first("CI_COMMIT_SHA", "GIT_COMMIT"),
+        "branch": options.branch or first(*branches),
+        "link": options.link or job or first("CI_JOB_URL", "BUILD_URL"),
+        "note": options.note,
+        "tags": options.tag,
     }
     return {key: value for key, value in source.items() if value}
 
@@ -687,37 +684,38 @@ def source_of(env: Dict[str, str], github: GitHub, asked: argparse.Namespace) ->
 # --- commands: their docstrings are the help of the command line ---------------------------------
 
 
-def run(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+def run(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """measure, wait, report"""
-    if not (asked.campaign or (asked.url and asked.against)):
+    if not (options.campaign or (options.url and options.against)):
         raise Stop("Name --campaign, or --url and --against.")
-    rules_of(asked)  # refuses a wrong one before any load
-    if asked.check:
-        github.begin_check("benchsite " + (asked.id or asked.campaign or site.project["name"]))
+    rules_of(options)  # refuses a wrong one before any load
+    if options.check:
+        github.begin_check("benchsite " + (options.id or options.campaign or site.project["name"]))
     try:
-        draft = _draft(site, asked, source_of(os.environ, github, asked))
-        return finish(site, site.wait(_start(site, draft, asked), asked.minutes), asked, github)
+        draft = _draft(site, options, source_of(os.environ, github, options))
+        campaign = site.wait(_start(site, draft, options), options.minutes)
+        return finish(site, campaign, options, github)
     except BaseException as fault:
         github.end_check("failure", "Could not measure", str(fault) or "The job was cancelled.")
         raise
 
 
-def _draft(site: Site, asked: argparse.Namespace, source: Json) -> Json:
-    if not asked.url:
-        again = site.campaign(asked.campaign)["id"]
+def _draft(site: Site, options: argparse.Namespace, source: Json) -> Json:
+    if not options.url:
+        again = site.campaign(options.campaign)["id"]
         return site.api.send("POST", "campaigns/%d/repeat/" % again, source)
     # Not the name of the campaign: the next job would run this one again.
-    name = asked.name or "%s against %s" % (asked.url, asked.against or asked.campaign)
-    body = dict(source, project=site.project["id"], name=name[:150], cells=cells_of(site, asked))
-    if asked.seconds:
-        body.update(limit_s=asked.seconds, order="side_by_side")
+    name = options.name or "%s against %s" % (options.url, options.against or options.campaign)
+    body = dict(source, project=site.project["id"], name=name[:150], cells=cells_of(site, options))
+    if options.seconds:
+        body.update(limit_s=options.seconds, order="side_by_side")
     # A limit takes longer to decide than which of the two is slower.
-    has_limit = any(each.limit and not each.is_of_errors for each in rules_of(asked))
+    has_limit = any(each.limit and not each.is_of_errors for each in rules_of(options))
     body["until_settled"] = not has_limit
     return site.api.send("POST", "campaigns/", body)
 
 
-def _start(site: Site, draft: Json, asked: argparse.Namespace) -> Json:
+def _start(site: Site, draft: Json, options: argparse.Namespace) -> Json:
     """A cancelled job stops its load."""
     where = "campaigns/%d/" % draft["id"]
 
@@ -729,45 +727,45 @@ def _start(site: Site, draft: Json, asked: argparse.Namespace) -> Json:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, cancel)
     print(site.page(draft), flush=True)
-    return site.api.send("POST", where + "start/", {"when_quiet": asked.when_quiet})
+    return site.api.send("POST", where + "start/", {"when_quiet": options.when_quiet})
 
 
-def wait(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+def wait(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """wait for a campaign that was started, report"""
-    return finish(site, site.wait(site.campaign(asked.which), asked.minutes), asked, github)
+    return finish(site, site.wait(site.campaign(options.which), options.minutes), options, github)
 
 
-def report(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+def report(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """report on a campaign that has ended"""
-    campaign = site.api.get("campaigns/%d/" % site.campaign(asked.which)["id"])
+    campaign = site.api.get("campaigns/%d/" % site.campaign(options.which)["id"])
     if not campaign["verdict"]:
         raise Stop("Campaign %d has not ended. Use wait." % campaign["id"])
-    return finish(site, campaign, asked, github)
+    return finish(site, campaign, options, github)
 
 
-def finish(site: Site, campaign: Json, asked: argparse.Namespace, github: GitHub) -> int:
+def finish(site: Site, campaign: Json, options: argparse.Namespace, github: GitHub) -> int:
     """Writes everything; the exit code."""
-    result = report_of(site, campaign, asked)
-    wanted = [(vars(asked)[name.replace("-", "_")], "w", _FILES[name][0]) for name in _FILES]
-    for path, mode, content in [*wanted, (os.environ.get("GITHUB_STEP_SUMMARY"), "a", markdown)]:
+    result = report_of(site, campaign, options)
+    files = [(vars(options)[name.replace("-", "_")], "w", _FILES[name][0]) for name in _FILES]
+    for path, mode, content in [*files, (os.environ.get("GITHUB_STEP_SUMMARY"), "a", markdown)]:
         if path:
             with open(path, mode, encoding="utf-8") as file:
                 file.write(content(result) + "\n")
     is_open = any(each.state == "open" for each in result.results)
     conclusion = "failure" if result.code else "neutral" if is_open else "success"
     github.end_check(conclusion, result.headline, markdown(result))
-    if asked.comment:
-        github.comment(result, asked.id)
-    if asked.save_baseline and result.code in (PASSED, TOO_CLOSE):
-        body = {"name": asked.save_baseline, "campaign": campaign["id"]}
+    if options.comment:
+        github.comment(result, options.id)
+    if options.save_baseline and result.code in (PASSED, TOO_CLOSE):
+        body = {"name": options.save_baseline, "campaign": campaign["id"]}
         site.api.send("POST", "projects/%d/baselines/" % campaign["project"], body)
-        print("Later campaigns are compared with this one, “%s”." % asked.save_baseline)
+        print("Later campaigns are compared with this one, “%s”." % options.save_baseline)
     lines = ["  %-6s  %s" % (each.state, each.text) for each in result.results]
     print("\n".join([result.headline, *lines, result.url]))
     return result.code
 
 
-def doctor(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+def doctor(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """say what keeps a job from measuring"""
     site.api.patience_s = 0
     faults = []
@@ -787,26 +785,26 @@ def doctor(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
     busy = [each["name"] for each in hosts if each["use"] and each["use"]["is_busy"]]
     if busy:
         print("      Busy now: %s. Use --when-quiet." % ", ".join(busy))
-    if asked.campaign:
-        tests = site.campaign(asked.campaign)["tests"]
+    if options.campaign:
+        tests = site.campaign(options.campaign)["tests"]
         cells = [_part(each, "plan", "endpoint", "connection_mode") for each in tests]
         body = {"project": project["id"], "cells": _unlike(cells)}
         checks = site.api.send("POST", "campaigns/estimate/", body)["checks"]
         bad = [each["text"] for each in checks if each["shape"] == "bad"]
-        say(not bad, " ".join(bad) or "%s can start" % asked.campaign)
+        say(not bad, " ".join(bad) or "%s can start" % options.campaign)
     return NOT_MEASURED if faults else PASSED
 
 
-def apply(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+def apply(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """make targets, plans, campaigns and schedules as a file says"""
-    with open(asked.file, "rb") as file:
+    with open(options.file, "rb") as file:
         text = file.read()
-    where = "projects/%d/manifest/?prune=%d&" % (site.project["id"], asked.prune)
+    where = "projects/%d/manifest/?prune=%d&" % (site.project["id"], options.prune)
     changes = json.loads(site.api.text("POST", where + "dry_run=1", text))
     print(changes["text"], flush=True)
-    if asked.dry_run or not changes["sentence"]:
+    if options.dry_run or not changes["sentence"]:
         return PASSED
-    if not asked.yes:
+    if not options.yes:
         if not sys.stdin.isatty():
             raise Stop("Nothing was changed: nobody can be asked here. Add --yes.")
         if input("Apply? (y/N) ").strip().lower() not in ("y", "yes"):
@@ -817,7 +815,7 @@ def apply(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
     return PASSED
 
 
-def export(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+def export(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """print such a file of what the project has"""
     print(site.api.text("GET", "projects/%d/manifest.yaml" % site.project["id"]), end="")
     return PASSED

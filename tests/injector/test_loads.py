@@ -191,7 +191,7 @@ def stopped(port, after_s, why="user", **given):
     """The end of a run that is stopped so long after its start."""
     engine = Engine(Order.from_json(make_order(port, **given)), kept())
     engine.prepare()
-    timer = engine._loop.timer(after_s)
+    timer = gevent.get_hub().loop.timer(after_s)
     timer.start(engine.stop, why)
     return engine.run(now() + NS // 100)
 
@@ -253,7 +253,7 @@ def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
             stopped_at.append(time.monotonic())
             engine.stop("user")
 
-        timer = engine._loop.timer(0.4)
+        timer = gevent.get_hub().loop.timer(0.4)
         timer.start(stop)
         end = engine.run(now() + NS // 100)
         took = time.monotonic() - stopped_at[0]

@@ -18,7 +18,7 @@ ALL, NONE = 0, -1
 
 
 class Connection:
-    timed = tls = None
+    timer = tls = None
 
     def __init__(self, sock):
         self.sock = sock
@@ -30,7 +30,7 @@ class Worker:
     connection = None
 
     def __init__(self):
-        self.request = SimpleNamespace(recorder=SimpleNamespace(looked={}))
+        self.request = SimpleNamespace(recorder=SimpleNamespace(read_stamps={}))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_stamp_is_that_of_the_last_bytes_that_were_read(connected):
     time.sleep(0.02)
     assert connection.recv(10) == b"onetwo"
     since_ns = time.monotonic_ns() - sent_ns
-    before_ns, looked = worker.request.recorder.looked[worker.began]
+    before_ns, looked = worker.request.recorder.read_stamps[worker.began]
     assert before_ns == 7
     assert 20e6 <= waited_ns(looked) <= since_ns
 
@@ -95,7 +95,7 @@ def test_only_the_attempt_that_was_chosen_is_timed(connected):
     theirs.sendall(b"reply")
     worker.began += 1
     assert connection.recv(10) == b"reply"
-    assert worker.request.recorder.looked == {}
+    assert worker.request.recorder.read_stamps == {}
     assert connection.recv == plain
 
 
@@ -110,7 +110,7 @@ def test_attempts_that_share_a_connection_have_the_stamp_of_what_is_read_at_once
     gone.began = 9
     theirs.sendall(b"replies")
     assert connection.recv(10) == b"replies"
-    looked = [worker.request.recorder.looked for worker in (one, other, gone)]
+    looked = [worker.request.recorder.read_stamps for worker in (one, other, gone)]
     assert [list(each) for each in looked] == [[1], [2], []]
     assert looked[0][1] == looked[1][2]
 

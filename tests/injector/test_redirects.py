@@ -82,7 +82,7 @@ def test_each_kept_request_has_its_redirects_as_a_part():
     steps = [{"path": "/a"}, {"path": "/plain"}]
     with scripted(routes({"/a": to("/b")}, delay_s=0.01)) as server:
         result = measure(server.port, load=closed(6), steps=steps, plan=SAME)
-    rows = result.kept.rows
+    rows = result.kept_requests.rows
     assert [row.redirects_us is not None for row in rows] == [True, False] * 3
     for row in rows:
         assert sum(row.parts_us.values()) == row.response_us

@@ -181,7 +181,7 @@ def test_sessions_that_were_dropped_long_after_they_were_due_are_not_lost():
     visits = VisitRecorder(n_calls=3, has_sessions=True)
     visits.zero_ns = ZERO
     assert visits.take(0) == ({}, {})
-    visits.dropped(ZERO + 100 * MS)
+    visits.note_drop(ZERO + 100 * MS)
     counters, _ = visits.take(1)
     assert counters == {"sessions_started": 1, "sessions_dropped": 1, "calls_skipped": 2}
 

@@ -134,7 +134,7 @@ def test_the_answer_is_that_of_the_look_that_settled_it(short_trial, monkeypatch
     is_settled = Rounds._is_settled
 
     def noted(self):
-        looks.append(len(self._told))
+        looks.append(len(self._rounds))
         return is_settled(self)
 
     monkeypatch.setattr(Rounds, "_is_settled", noted)

@@ -196,7 +196,7 @@ def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_la
     for start, unread_ns in late.items():
         marks = start, start, 0, 0, start, 104 * MS, 104 * MS, 200, 10, 2, 12
         recorder.record(marks)
-        recorder.looked[start] = unread_ns, ([], 0)
+        recorder.read_stamps[start] = unread_ns, ([], 0)
     recorder.compact()
     [turn] = recorder._turns.all
     assert (turn.n_ended, turn.n_spilled) == (2, 1)

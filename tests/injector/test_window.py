@@ -201,7 +201,7 @@ def test_a_window_waits_for_room_where_held_connections_take_it():
     most = 0
     with gevent.Timeout(5):
         while not load.is_finished:
-            most = max(most, load._n_opening + len(load._held))
+            most = max(most, load._n_opening + len(load._held_sockets))
             gevent.sleep(0.001)
     assert most <= 5
 

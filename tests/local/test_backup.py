@@ -21,10 +21,10 @@ for name in ("DATABASE_URL", "BENCHSITE_SECRET_KEY"):
 os.environ["BENCHSITE_VAR"] = sys.argv[1]
 import psycopg
 from local.run import backup, restore
-from local.base import LocalError, closed
+from local.base import LocalError, private_folder
 from local.servers import prepare_postgres, start_own
 from local.supervisor import Supervisor
-var = closed(Path(sys.argv[1]), 0o711)
+var = private_folder(Path(sys.argv[1]), 0o711)
 
 def sql(*statements):
     supervisor = Supervisor(var / "log")

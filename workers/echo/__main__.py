@@ -14,7 +14,16 @@ from workers.echo.tls import ensure_certificate, ensure_rsa_certificate, make_tl
 
 
 def main() -> int:
-    options = _read_options()
+    parser = argparse.ArgumentParser(
+        prog="python -m workers.echo",
+        description="Answers HTTP and HTTPS, and on the same ports ws and wss, until SIGTERM.",
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--http-port", type=int, help="port for http; 0 takes a free one")
+    parser.add_argument("--https-port", type=int, help="port for https; 0 takes a free one")
+    parser.add_argument("--cert-dir", default=".", help="where certificates are kept or made")
+    parser.add_argument("--log", help="file that gets one JSON line for each request")
+    options = parser.parse_args()
     journal = Journal(options.log)
     servers = []
     if options.http_port is not None:
@@ -37,19 +46,6 @@ def main() -> int:
         server.stop()
     journal.close()
     return 0
-
-
-def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m workers.echo",
-        description="Answers HTTP and HTTPS, and on the same ports ws and wss, until SIGTERM.",
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-    parser.add_argument("--http-port", type=int, help="port for http; 0 takes a free one")
-    parser.add_argument("--https-port", type=int, help="port for https; 0 takes a free one")
-    parser.add_argument("--cert-dir", default=".", help="where certificates are kept or made")
-    parser.add_argument("--log", help="file that gets one JSON line for each request")
-    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -74,7 +74,12 @@ class EchoRequest:
         try:
             name = "bimodal" if "bimodal" in self.options else "pareto"
             numbers = [float(each) for each in self.options[name].split(",")]
-            delay_ms = _bimodal(rng, *numbers) if name == "bimodal" else _pareto(rng, *numbers)
+            if name == "bimodal":
+                usual_ms, slow_ms, share = numbers
+                delay_ms = slow_ms if rng.random() < share else usual_ms
+            else:
+                least_ms, exponent = numbers
+                delay_ms = least_ms * rng.paretovariate(exponent)
         except (ValueError, TypeError, ZeroDivisionError):
             return self.delay_s
         return min(max(0.0, delay_ms), _MAX_DRAWN_MS) / 1000
@@ -84,20 +89,12 @@ class EchoRequest:
         return self.wants_close or self.options.get("close") == "1"
 
 
-def _bimodal(rng: Random, usual_ms: float, slow_ms: float, share: float) -> float:
-    return slow_ms if rng.random() < share else usual_ms
-
-
-def _pareto(rng: Random, least_ms: float, exponent: float) -> float:
-    return least_ms * rng.paretovariate(exponent)
-
-
 def reply_parts(request: EchoRequest) -> list[bytes]:
     """The reply over HTTP/1.1, in the pieces it is written in."""
     body, content_type = _body(request)
-    status, chunked = _status(request), request.options.get("chunked") == "1"
-    fields = _fields(request, status, content_type, None if chunked else len(body))
-    if chunked:
+    status, is_chunked = _status(request), request.options.get("chunked") == "1"
+    fields = _fields(request, status, content_type, None if is_chunked else len(body))
+    if is_chunked:
         fields.append(("Transfer-Encoding", "chunked"))
     if request.closes:
         fields.append(("Connection", "close"))
@@ -109,8 +106,10 @@ def reply_parts(request: EchoRequest) -> list[bytes]:
     head = "\r\n".join([*lines, "", ""]).encode("latin-1")
     if _has_no_body(request, status):
         return [head]
-    payload = _in_chunks(body) if chunked else body
-    return [head, payload] if request.options.get("split") == "1" else [head + payload]
+    if is_chunked:
+        pieces = [body[at : at + _CHUNK] for at in range(0, len(body), _CHUNK)]
+        body = b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
+    return [head, body] if request.options.get("split") == "1" else [head + body]
 
 
 def fields_and_body(request: EchoRequest) -> tuple[int, list[tuple[str, str]], bytes]:
@@ -146,11 +145,6 @@ def _fields(
     if length is not None and status != 204 and status >= 200:
         fields.append(("Content-Length", str(length)))
     return fields
-
-
-def _in_chunks(body: bytes) -> bytes:
-    pieces = [body[at : at + _CHUNK] for at in range(0, len(body), _CHUNK)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\n\r\n"
 
 
 _OK = b"HTTP/1.1 200 OK\r\n"
@@ -218,15 +212,9 @@ def close(_: Any) -> None:
 
 
 FAULTS: dict[str, Callable[[Any], None]] = {
-    "/fault/reset": reset,
-    "/fault/hang": hang,
-    "/fault/garbage": garbage,
-    "/fault/half-head": half_head,
-    "/fault/half-body": half_body,
-    "/fault/slow-drip": slow_drip,
-    "/fault/endless-head": endless_head,
-    "/fault/endless-body": endless_body,
-    "/fault/two-lengths": two_lengths,
-    "/fault/extra-reply": extra_reply,
-    "/fault/close": close,
+    f"/fault/{each.__name__.replace('_', '-')}": each
+    for each in (
+        *(reset, hang, garbage, half_head, half_body, slow_drip, endless_head, endless_body),
+        *(two_lengths, extra_reply, close),
+    )
 }

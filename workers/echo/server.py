@@ -18,6 +18,7 @@ from workers.echo import http2, websocket
 from workers.echo.arrival import Journal, enable_receive_timestamps, receive
 from workers.echo.replies import FAULTS, EchoRequest, reply_parts
 from workers.echo.tls import TlsSocket
+from workers.injector.connection import NS
 from workers.injector.pacer import Alarm
 from workers.injector.tls_library import ReadBuffer
 
@@ -26,12 +27,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})", re.IGNORECASE)
 _CLOSE = re.compile(rb"\r\nconnection:[^\r\n]*\bclose\b", re.IGNORECASE)
 _MAX_HEAD_BYTES = 256 * 1024
 _BACKLOG = 4096
-_KNOWN_CAP = 1024
-_NS = 1_000_000_000
-
-
-def _nothing() -> None:
-    """What is logged already needs no more."""
+_MOST_REPLIES = 1024
 
 
 class EchoServer(StreamServer):
@@ -52,7 +48,7 @@ class EchoServer(StreamServer):
         self._numbers = itertools.count(1)
         self._alarm = Alarm()
         self._rng = Random(1)  # noqa: S311 (delays need no secure randomness)
-        self._known: dict[bytes, tuple[EchoRequest, list[bytes]]] = {}
+        self._replies: dict[bytes, tuple[EchoRequest, list[bytes]]] = {}
 
     def init_socket(self) -> None:
         super().init_socket()
@@ -79,15 +75,21 @@ class EchoServer(StreamServer):
     def _serve_requests(self, sock: Any, number: int) -> None:
         unread, arrived_ns = b"", 0
         while True:
-            received = self._read_request(sock, unread, arrived_ns)
-            if received is None:
+            message = self._read_request(sock, unread, arrived_ns)
+            if message is None:
                 return
-            head, unread, arrived_ns = received
+            head, unread, arrived_ns = message
             if head == http2.PREFACE_HEAD:
                 whole = b"%s\r\n%s" % (head, unread)
                 http2.serve(sock, whole, arrived_ns, partial(self._wait_for_reply, number))
                 return
-            request, parts = self._understand(head)
+            # The same heads come again and again: each is parsed once, and its reply kept.
+            reply = self._replies.get(head)
+            if reply is None:
+                reply = self._replies[head] = self._parse(head)
+                if len(self._replies) > _MOST_REPLIES:
+                    self._replies.clear()
+            request, parts = reply
             note_reply = self._note(number, request, arrived_ns)
             if websocket.wants_websocket(head):
                 websocket.serve(sock, head, request, unread, self._alarm)
@@ -111,19 +113,19 @@ class EchoServer(StreamServer):
 
     def _sleep(self, request: EchoRequest, arrived_ns: int) -> None:
         if delay_s := request.draw_delay_s(self._rng):
-            self._alarm.sleep_until(arrived_ns + int(delay_s * _NS))
+            self._alarm.sleep_until(arrived_ns + int(delay_s * NS))
 
     def _note(self, number: int, request: EchoRequest, arrived_ns: int) -> Callable[[], None]:
         """Log the request, now or, where its service time belongs to it, by the returned call."""
-        noted = (self.scheme, number, request.method, request.path, arrived_ns)
+        entry = (self.scheme, number, request.method, request.path, arrived_ns)
         if not request.logs_service_time:
-            self._journal.note(*noted)
-            return _nothing
-        return partial(self._note_service, noted)
+            self._journal.note(*entry)
+            return lambda: None  # it is logged already
+        return partial(self._note_service, entry)
 
-    def _note_service(self, noted: tuple[str, int, str, str, int]) -> None:
-        arrived_ns = noted[-1]
-        self._journal.note(*noted, service_us=(time.monotonic_ns() - arrived_ns) // 1000)
+    def _note_service(self, entry: tuple[str, int, str, str, int]) -> None:
+        arrived_ns = entry[-1]
+        self._journal.note(*entry, service_us=(time.monotonic_ns() - arrived_ns) // 1000)
 
     def _read_request(
         self, sock: Any, data: bytes, since_ns: int
@@ -147,15 +149,6 @@ class EchoServer(StreamServer):
                 return None
             rest += more
         return head, rest[missing:], arrived_ns
-
-    def _understand(self, head: bytes) -> tuple[EchoRequest, list[bytes]]:
-        """The same heads come again and again: parse each once and keep its reply."""
-        reply = self._known.get(head)
-        if reply is None:
-            reply = self._known[head] = self._parse(head)
-            if len(self._known) > _KNOWN_CAP:
-                self._known.clear()
-        return reply
 
     @staticmethod
     def _parse(head: bytes) -> tuple[EchoRequest, list[bytes]]:

@@ -27,7 +27,7 @@ from workers.injector.tls_library import (
     write_as_much_as_fits,
 )
 
-_SPOKEN = frozenset({b"h2", b"http/1.1"})
+_PROTOCOLS = frozenset({b"h2", b"http/1.1"})
 
 
 def make_tls_context(*certificates: tuple[Path, Path]) -> SSL.Context:
@@ -39,13 +39,13 @@ def make_tls_context(*certificates: tuple[Path, Path]) -> SSL.Context:
     for certificate, key in certificates:
         context.use_certificate_chain_file(str(certificate))
         context.use_privatekey_file(str(key))
-    context.set_alpn_select_callback(_select)
+
+    def select(_: SSL.Connection, names: list[bytes]) -> Any:
+        """What the client prefers."""
+        return next((each for each in names if each in _PROTOCOLS), SSL.NO_OVERLAPPING_PROTOCOLS)
+
+    context.set_alpn_select_callback(select)
     return context
-
-
-def _select(_: SSL.Connection, offered: list[bytes]) -> Any:
-    """What the client prefers."""
-    return next((each for each in offered if each in _SPOKEN), SSL.NO_OVERLAPPING_PROTOCOLS)
 
 
 class TlsSocket:
@@ -128,7 +128,14 @@ def _ensure(
 def _make(certificate: Path, key: Path, host: str, private: _Key) -> None:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "benchsite demo target")])
     now = datetime.now(UTC)
-    built = (
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
+    addresses = {"127.0.0.1", "::1"}
+    try:
+        addresses.add(str(ip_address(host)))
+    except ValueError:
+        names.append(x509.DNSName(host))
+    names += (x509.IPAddress(ip_address(each)) for each in sorted(addresses))
+    x509_certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -136,25 +143,13 @@ def _make(certificate: Path, key: Path, host: str, private: _Key) -> None:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=_DAYS))
-        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(private, hashes.SHA256())
     )
     pem = private.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(pem)
-    certificate.write_bytes(built.public_bytes(serialization.Encoding.PEM))
-
-
-def _names(host: str) -> list[x509.GeneralName]:
-    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
-    addresses = {"127.0.0.1", "::1"}
-    try:
-        addresses.add(str(ip_address(host)))
-    except ValueError:
-        names.append(x509.DNSName(host))
-    return names + [x509.IPAddress(ip_address(each)) for each in sorted(addresses)]
+    certificate.write_bytes(x509_certificate.public_bytes(serialization.Encoding.PEM))

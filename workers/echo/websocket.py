@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workers.echo.replies import EchoRequest, reset
+from workers.injector.connection import NS
 from workers.injector.http1 import BadReply
 from workers.injector.pacer import Alarm
 from workers.injector.websocket import frames
@@ -21,7 +22,6 @@ _PROTOCOL = re.compile(rb"\r\nsec-websocket-protocol:[ \t]*([^\s,]+)", re.IGNORE
 _REFUSAL = b"HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _HANG_S = 3600.0
 _PROTOCOL_ERROR = 1002
-_NS = 1_000_000_000
 
 
 def wants_websocket(head: bytes) -> bool:
@@ -41,8 +41,8 @@ def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Al
         b"Connection: Upgrade",
         b"Sec-WebSocket-Accept: " + accept_of(b"x" * 24 if fault == "wrong-accept" else key[1]),
     ]
-    if offered := _PROTOCOL.search(head):
-        lines.append(b"Sec-WebSocket-Protocol: " + offered[1])
+    if match := _PROTOCOL.search(head):
+        lines.append(b"Sec-WebSocket-Protocol: " + match[1])
     sock.sendall(b"\r\n".join([*lines, b"", b""]))
     if fault in FAULTS:
         FAULTS[fault](sock)
@@ -50,7 +50,7 @@ def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Al
 
     def wait() -> None:
         if request.delay_s:
-            alarm.sleep_until(time.monotonic_ns() + int(request.delay_s * _NS))
+            alarm.sleep_until(time.monotonic_ns() + int(request.delay_s * NS))
 
     _echo_messages(sock, FrameReader(expects_mask=True), unread, wait)
 
@@ -88,7 +88,7 @@ def never_close(sock: Any) -> None:
         pass
 
 
-def masked(sock: Any) -> None:
+def masked_frame(sock: Any) -> None:
     """Send a masked frame, which servers must not."""
     sock.recv(65536)
     sock.sendall(encode_frame(frames.TEXT, b"hello", b"abcd"))
@@ -129,7 +129,7 @@ def reset_after_opening(sock: Any) -> None:
 
 FAULTS: dict[str, Callable[[Any], None]] = {
     "never-close": never_close,
-    "masked": masked,
+    "masked": masked_frame,
     "huge": huge,
     "bad-text": bad_text,
     "ping-flood": ping_flood,

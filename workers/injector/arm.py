@@ -71,19 +71,21 @@ class ArmInTurns:
         self.dialler = make_dialler(order, self._guard, reads, key_log)
         talk = order.plan.exchange
         is_exact = reads_one_by_one(order) if talk is None else talk.goes_step_by_step
-        known = {"turns": self.turns, "is_exact": is_exact}
+        settings = {"turns": self.turns, "is_exact": is_exact}
         self._has_messages = messages_take_turns(order.plan)
         # Of what waits for the next turn.
         self._alarm = Alarm(lead) if self._has_messages or has_pauses(order.plan) else None
         of_exchange = MessageTurnRecorder if self._has_messages else ExchangeTurnRecorder
-        recorders = partial(TurnRecorder, **known), partial(of_exchange, **known)
+        recorders = partial(TurnRecorder, **settings), partial(of_exchange, **settings)
         self.crew = Crew(order, self.dialler, *recorders)
         # Its clock stands still in the trial.
         self.crew.keeper.forget_warm_up()
         self.visits: list[VisitTurnRecorder] = []
         for flow in self.crew.sessions.flows if self.crew.visits else ():
-            known = {"has_sessions": flow.visits.has_sessions, "turns": self.turns}
-            flow.visits = VisitTurnRecorder(flow.n_calls, **known)
+            has_sessions = flow.visits.has_sessions
+            flow.visits = VisitTurnRecorder(
+                flow.n_calls, has_sessions=has_sessions, turns=self.turns
+            )
             flow.visits.zero_ns = NEVER
             self.visits.append(flow.visits)
         self.load = self._make_load(lead)
@@ -109,7 +111,12 @@ class ArmInTurns:
                 )
             return OpenTurns(requests, make_worker, *settings, lead)
         n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
-        return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
+        make = ClosedTurns
+        if self.crew.streams is not None:
+            from workers.injector.http2.worker import StreamTurns
+
+            make = StreamTurns
+        return make(requests, make_worker, shard, n_workers, lead)
 
     def _have_workers_take_turns(self) -> None:
         """They pause until later turns."""
@@ -122,13 +129,6 @@ class ArmInTurns:
         phases = {worker: shard.nth(n) / n_all for n, worker in enumerate(self.load.workers)}
         exchange.take_turns(self.turns, self._alarm, phases)
         exchange.recorder.keeper = None  # the connections that the trial opens would be missing
-
-    def _closed_turns(self) -> type[ClosedTurns]:
-        if self.crew.streams is None:
-            return ClosedTurns
-        from workers.injector.http2.worker import StreamTurns
-
-        return StreamTurns
 
     @property
     def n_streams(self) -> int:

@@ -46,7 +46,7 @@ class ArmsRun:
         self.order, self._names, self._show = order, names, show
         self.rounds: list[ArmsRound] = []
         self._seconds: list[list[Second]] = [[] for _ in names]
-        self._kept = [KeptRequests() for _ in names]
+        self._requests = [KeptRequests() for _ in names]
         self._pace: dict[str, Any] = {}
         self.end: ArmsEnd | None = None
 
@@ -55,7 +55,9 @@ class ArmsRun:
         self._show(second, arm)
 
     def requests(self, line: dict[str, Any], arm: int) -> None:
-        self._kept[arm] = KeptRequests.together([self._kept[arm], KeptRequests.from_line(line)])
+        self._requests[arm] = KeptRequests.together(
+            [self._requests[arm], KeptRequests.from_line(line)]
+        )
 
     def pace(self, facts: dict[str, Any]) -> None:
         self._pace = facts
@@ -117,32 +119,32 @@ class ArmsRun:
     def failures(self) -> list[list[FailureRow]]:
         """Of each arm, one row a kind."""
         arms = []
-        for seconds in self._seconds:
-            measured = [each for each in seconds if each.second >= 0]
-            errors = total_of(measured).errors
+        for of_arm in self._seconds:
+            seconds = [each for each in of_arm if each.second >= 0]
+            errors = total_of(seconds).errors
             rows = {kind: FailureRow(0, kind, 0, n) for kind, n in errors.items()}
-            for second in measured:
+            for second in seconds:
                 for kind, details in second.details.items():
                     rows[kind].add_details(details)
             arms.append(list(rows.values()))
         return arms
 
-    def _sentences(self, found: ArmComparison) -> list[str]:
+    def _sentences(self, comparison: ArmComparison) -> list[str]:
         rates = {name: self._pace.get(name) for name in ("rate_per_s", "asked_per_s")}
-        limits = limits_of(found, self._names, elapsed_s=self._measured_s, **rates)
-        return [answer(found, self._names), *limits]
+        limits = limits_of(comparison, self._names, elapsed_s=self._measured_s, **rates)
+        return [answer(comparison, self._names), *limits]
 
     def _table(self) -> list[str]:
         """A column for each arm, and one for each ratio to the reference."""
         columns = [["", *_LABELS]]
-        compared = {comparison.arm: comparison for comparison in self.comparisons}
+        comparison_by_arm = {comparison.arm: comparison for comparison in self.comparisons}
         for number, arm in enumerate(self._figures):
             low_us, high_us = arm.bounds_us["p50"] or (None, None)
             tails = [_between(bounds) for rank, bounds in arm.bounds_us.items() if rank != "p50"]
             counts = f"{arm.n:,}", f"{arm.failed:,}"
             without = _ms(low_us) if arm.is_timed else DASH
             columns.append([self._names[number], without, _ms(high_us), *tails, *counts])
-            if comparison := compared.get(number):
+            if comparison := comparison_by_arm.get(number):
                 tails = map(
                     ratio_text, self._by_second.ratios(number, comparison.reference).values()
                 )
@@ -170,35 +172,35 @@ class ArmsRun:
             "confidence, or 95 % where requests beyond a percentile are few."
         )
 
-    def _comparison_json(self, found: ArmComparison) -> dict[str, Any]:
-        tails = self._by_second.ratios(found.arm, found.reference)
-        left_s = None if found.is_settled else found.seconds_left(self._measured_s)
+    def _comparison_json(self, comparison: ArmComparison) -> dict[str, Any]:
+        tails = self._by_second.ratios(comparison.arm, comparison.reference)
+        left_s = None if comparison.is_settled else comparison.seconds_left(self._measured_s)
         return {
-            "arm": found.arm,
-            "reference": found.reference,
-            "word": found.word,
-            "sentences": self._sentences(found),
-            "at_least": found.at_least,
-            "behind": list(found.behind),
-            "failing": list(found.failing),
-            "rounds": found.n_rounds,
+            "arm": comparison.arm,
+            "reference": comparison.reference,
+            "word": comparison.word,
+            "sentences": self._sentences(comparison),
+            "at_least": comparison.at_least,
+            "behind": list(comparison.behind),
+            "failing": list(comparison.failing),
+            "rounds": comparison.n_rounds,
             "seconds_left": left_s,
             "ratios": {
-                "p50": _ratio_json(found.p50),
-                "p50_measured": _ratio_json(found.p50_measured),
+                "p50": _ratio_json(comparison.p50),
+                "p50_measured": _ratio_json(comparison.p50_measured),
                 **{name: _ratio_json(ratio) for name, ratio in tails.items()},
-                "typical_mean": _ratio_json(found.typical_mean),
-                "mean": _ratio_json(found.mean),
+                "typical_mean": _ratio_json(comparison.typical_mean),
+                "mean": _ratio_json(comparison.mean),
             },
             "halves": {
                 name: [_ratio_json(half) for half in halves]
-                for name, halves in found.halves.items()
+                for name, halves in comparison.halves.items()
             },
         }
 
     def _arm_json(self, number: int, arm: ArmFigures) -> dict[str, Any]:
-        measured = [each for each in self._seconds[number] if each.second >= 0]
-        total: Total = total_of(measured)
+        seconds = [each for each in self._seconds[number] if each.second >= 0]
+        total: Total = total_of(seconds)
         return {
             "url": self._names[number],
             "connection_mode": self.order.arms[number].mode,
@@ -208,7 +210,7 @@ class ArmsRun:
                 name: bounds and [round(us / 1000, 4) for us in bounds]
                 for name, bounds in arm.bounds_us.items()
             },
-            "slowest": [asdict(each) for each in self._kept[number].slowest()],
+            "slowest": [asdict(each) for each in self._requests[number].slowest()],
             "counters": total.counters,
             "statuses": total.statuses,
             "errors": {row.kind: [row.count, row_words(row)] for row in self.failures[number]},
@@ -247,9 +249,9 @@ def run_arms(
     order: dict[str, Any], names: list[str], show: Show, key_log: KeyLog | None = None
 ) -> ArmsRun:
     """Measure all in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
-    parsed = ArmsOrder.from_json(order)
-    run = ArmsRun(parsed, names, show)
-    rounds = Rounds(parsed, run, key_log)
+    arms_order = ArmsOrder.from_json(order)
+    run = ArmsRun(arms_order, names, show)
+    rounds = Rounds(arms_order, run, key_log)
     warn(rounds.prepare())
     handlers = [
         gevent.signal_handler(number, rounds.stop, StopReason.USER)
@@ -278,19 +280,19 @@ class _SharedTurns:
         self._paces: list[dict[str, Any]] = []
         self._rounds: list[ArmsRound] = []
         self._ends: list[ArmsEnd] = []
-        self._settled: list[ArmsRound] | None = None
+        self._final_rounds: list[ArmsRound] | None = None
         turns, load = run.order.turns, run.order.arms[0].plan.load
         self._look = LOOKS[0] if turns.until_settled and not load.stages else None
 
     def measure(self) -> None:
         self._processes.run(self._take)
         whole = of_all_shards(self._rounds, self._count)
-        self._run.rounds = whole if self._settled is None else self._settled
-        stopped = next((end for end in self._ends if end.outcome != COMPLETE), self._ends[0])
+        self._run.rounds = whole if self._final_rounds is None else self._final_rounds
+        end = next((end for end in self._ends if end.outcome != COMPLETE), self._ends[0])
         self._run.end = replace(
-            stopped,
+            end,
             rounds=len(self._run.rounds),
-            settled=self._settled is not None,
+            settled=self._final_rounds is not None,
             measured_us=max(end.measured_us for end in self._ends),
             warnings=list(dict.fromkeys(text for end in self._ends for text in end.warnings)),
         )
@@ -304,17 +306,14 @@ class _SharedTurns:
             case "pace":
                 self._paces.append(message)
                 if len(self._paces) == self._count:
-                    self._begin()
+                    pace = pace_of_all(self._paces)
+                    self._run.pace(pace)
+                    self._processes.say({"begin_at_ns": now() + START_DELAY_NS, "pace": pace})
             case "round":
                 self._rounds.append(ArmsRound.from_json(message))
                 self._look_at_rounds()
             case "end":
                 self._ends.append(ArmsEnd.from_json(message))
-
-    def _begin(self) -> None:
-        pace = pace_of_all(self._paces)
-        self._run.pace(pace)
-        self._processes.say({"begin_at_ns": now() + START_DELAY_NS, "pace": pace})
 
     def _look_at_rounds(self) -> None:
         if self._look is None or len(self._rounds) < self._look * self._count:
@@ -324,5 +323,5 @@ class _SharedTurns:
             return
         self._look = next_look(len(whole))
         if is_settled(whole, order.turns, len(order.arms)):
-            self._settled, self._look = whole, None
+            self._final_rounds, self._look = whole, None
             self._processes.say({"settled": True})

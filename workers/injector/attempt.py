@@ -13,7 +13,7 @@ import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
-from workers.injector.connection import NS, WRITE, Connection, Dialler, now
+from workers.injector.connection import NS, WRITE, Connection, Dialler, Waking, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, STOPPED, Holder
 from workers.injector.http1 import BadReply, Surplus
@@ -59,30 +59,30 @@ class Worker(Holder):
 
         Wait even if they are 0: a failure may take no turn of the hub, and others want theirs.
         """
-        held = self.held
-        if held is not None:
-            self.request.record(held)
-            self.held = None
+        row = self.latest_row
+        if row is not None:
+            self.request.record(row)
+            self.latest_row = None
         self.request = request
         self.began = start
-        connected = secured = sent = 0
+        connected_ns = secured_ns = sent = 0
         try:
-            connection, written = self.connection, 0
+            connection, n_written = self.connection, 0
             if connection is None:
-                connected = _DIALLING
+                connected_ns = _DIALLING
                 connection = self.dialler.dial(self, request.data, takes_turns=not self.keeps)
-                connected, secured = connection.connected, connection.secured
-                written = connection.written
-            if not written:
+                connected_ns, secured_ns = connection.connected_ns, connection.secured_ns
+                n_written = connection.n_written
+            if not n_written:
                 try:
-                    written = connection.send(request.data)
+                    n_written = connection.send(request.data)
                 except BlockingIOError:
-                    written = 0
-            if written != request.size_bytes:
-                self._send_rest(connection, request.data, written)
+                    n_written = 0
+            if n_written != request.size_bytes:
+                self._send_rest(connection, request.data, n_written)
             sent = now()
             # Who shook hands for this attempt knows already whether it is timed.
-            if not (secured or start & self._reads.mask):
+            if not (secured_ns or start & self._reads.mask):
                 self._reads.time(self, connection)
             if signal := self._to_hub():
                 raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
@@ -91,21 +91,23 @@ class Worker(Holder):
             except BlockingIOError:
                 data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
             first = now()
-            known = request.latest_known if data == request.latest else request.recall(data)
-            if known is not None:
-                status, head, body, received, stays = known
-                self.held = (
-                    intended, start, connected, secured, sent, first, first, status, head, body,
-                    received,
+            entry = request.latest_known if data == request.latest else request.recall(data)
+            if entry is not None:
+                status, head, body, received, stays = entry
+                self.latest_row = (
+                    intended, start, connected_ns, secured_ns, sent, first, first, status, head,
+                    body, received,
                 )  # fmt: skip
                 if not (stays and self.keeps):
                     self._retire(connection)
             else:
-                self._read_on(connection, data, (intended, start, connected, secured, sent, first))
+                self._read_on(
+                    connection, data, (intended, start, connected_ns, secured_ns, sent, first)
+                )
             self.began = 0
             return None
         except Exception as error:
-            return self._fail(error, intended, start, sent, is_new=connected > 0)
+            return self._fail(error, intended, start, sent, is_new=connected_ns > 0)
 
     def starts_of(self, recorder: StepRecorder) -> list[int]:
         """When what is under way was begun, as far as it belongs to a recorder."""
@@ -114,11 +116,11 @@ class Worker(Holder):
     def send_all(self, connection: Connection, data: bytes) -> None:
         """Write it all, waiting where the socket is full."""
         try:
-            written = connection.send(data)
+            n_written = connection.send(data)
         except BlockingIOError:
-            written = 0
-        if written != len(data):
-            self._send_rest(connection, data, written)
+            n_written = 0
+        if n_written != len(data):
+            self._send_rest(connection, data, n_written)
 
     def park(self, kind: Kind) -> None:
         """Wait in the hub for the connection to be readable. Raises AttemptFailed at the limit."""
@@ -126,19 +128,14 @@ class Worker(Holder):
             raise AttemptFailed(kind_of_signal(signal, kind))
 
     def wait_writable(self, fd: int, kind: Kind) -> None:
-        watcher = gevent.get_hub().loop.io(fd, WRITE)
-        watcher.start(self.switch)
-        try:
+        with Waking(gevent.get_hub().loop.io(fd, WRITE), self.switch):
             self.park(kind)
-        finally:
-            watcher.stop()
-            watcher.close()
 
-    def _send_rest(self, connection: Connection, data: bytes, written: int) -> None:
+    def _send_rest(self, connection: Connection, data: bytes, n_written: int) -> None:
         # Or a reply that comes early would wake us again and again.
         connection.watcher.stop()
         try:
-            self._write_all(connection, memoryview(data)[written:])
+            self._write_all(connection, memoryview(data)[n_written:])
         finally:
             # Replies to earlier requests may be readable even if this one could not be sent.
             connection.watcher.start(self.switch)
@@ -176,7 +173,7 @@ class Worker(Holder):
         fault = request.fault_in(reader)
         if fault is None:
             sizes = reader.head_bytes, reader.body_bytes, received
-            self.held = (*marks, end, head.status, *sizes)
+            self.latest_row = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
             detail = request.recorder.examples.clean(request, fault.detail)
@@ -205,9 +202,9 @@ class Worker(Holder):
             else:
                 reader.end_of_input()
             if not reader.is_complete:
-                parsed = now()
-                most = _RECV_BODY_BYTES if parsed - end < _PARSE_NS else _RECV_BYTES
-                if parsed - turn > _TURN_NS and not connection.has_rest:
+                parse_end = now()
+                most = _RECV_BODY_BYTES if parse_end - end < _PARSE_NS else _RECV_BYTES
+                if parse_end - turn > _TURN_NS and not connection.has_rest:
                     # The socket is readable, so the hub comes back at once, unless time is up.
                     self.park(Kind.BODY_TIMEOUT)
                     turn = now()

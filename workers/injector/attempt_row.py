@@ -81,30 +81,30 @@ class Hops:
 
 def take_hops(hops_at: dict[int, Hops], rows: np.ndarray) -> dict[int, Hops]:
     """Of those of the rows that were redirected, by the row's number. `hops_at`: by start."""
-    taken = (hops_at.pop(start, None) for start in rows[:, START].tolist())
-    return {number: hops for number, hops in enumerate(taken) if hops is not None}
+    hops_of_rows = (hops_at.pop(start, None) for start in rows[:, START].tolist())
+    return {number: hops for number, hops in enumerate(hops_of_rows) if hops is not None}
 
 
 def redirected_us(
-    rows: np.ndarray, followed: dict[int, Hops], durations_us: Callable[[np.ndarray], Durations]
+    rows: np.ndarray, hops_by_row: dict[int, Hops], durations_us: Callable[[np.ndarray], Durations]
 ) -> Durations:
     """The durations of rows of which some were redirected; the parts of these are those of their
     last request, and `durations_us` tells those of one request."""
     last = rows.copy()
-    for number, hops in followed.items():
+    for number, hops in hops_by_row.items():
         last[number, START] = hops.ends[-1]
     begun_us, last_us = rows[:, START] // 1000, last[:, START] // 1000
-    at = list(followed)
+    at = list(hops_by_row)
     durations = durations_us(last) | {
         "lateness": begun_us - rows[:, INTENDED] // 1000,
         "service": rows[:, END] // 1000 - begun_us,
         "redirects": last_us[at] - begun_us[at],
     }
     hop_us: dict[str, list[int]] = {}
-    for number, hops in followed.items():
+    for number, hops in hops_by_row.items():
         ends = [int(rows[number, START]), *hops.ends, int(rows[number, END])]
-        for nth, (begun, ended) in enumerate(pairwise(ends)):
-            hop_us.setdefault(hop(nth), []).append(ended // 1000 - begun // 1000)
+        for nth, (begin, end) in enumerate(pairwise(ends)):
+            hop_us.setdefault(hop(nth), []).append(end // 1000 - begin // 1000)
     return durations | {name: np.array(values) for name, values in hop_us.items()}
 
 
@@ -122,20 +122,24 @@ class PeerTally:
             self.at.pop(start, None)
 
     def add_ok(
-        self, rows: np.ndarray, response_us: np.ndarray, measured: np.ndarray, late_ones: np.ndarray
+        self,
+        rows: np.ndarray,
+        response_us: np.ndarray,
+        is_measured: np.ndarray,
+        late_ones: np.ndarray,
     ) -> None:
         """Attempts that have ended; the masks say which are measured, and which of the tail."""
-        for total, own in self._by_peer(rows, measured, self.at.pop):
+        for total, own in self._by_peer(rows, is_measured, self.at.pop):
             _add_timing(total, "response", response_us[own])
             _count(total, "ok", int(own.sum()))
             _count(total, late("ok"), int((own & late_ones).sum()))
 
     def add_undelayed(
-        self, rows: np.ndarray, undelayed_us: np.ndarray, measured: np.ndarray
+        self, rows: np.ndarray, undelayed_us: np.ndarray, is_measured: np.ndarray
     ) -> None:
         """Before `add_ok`: response times without what the injector added, of those that have it.
         There is no quieter half of the seconds here, so all of them count."""
-        for total, own in self._by_peer(rows, measured, self.at.get):
+        for total, own in self._by_peer(rows, is_measured, self.at.get):
             _add_timing(total, QUIETER, undelayed_us[own])
 
     def fail(self, start: int, kind: Kind, *, is_counted: bool, is_late: bool) -> None:
@@ -148,13 +152,13 @@ class PeerTally:
         total.errors[kind.value] = total.errors.get(kind.value, 0) + 1
 
     def _by_peer(
-        self, rows: np.ndarray, measured: np.ndarray, peer_at: Callable[[int, str], str]
+        self, rows: np.ndarray, is_measured: np.ndarray, peer_at: Callable[[int, str], str]
     ) -> Iterator[tuple[Total, np.ndarray]]:
         """(the total of an address, which of the rows are its and measured)."""
         peers = np.array([peer_at(start, "") for start in rows[:, START].tolist()])
-        for peer in np.unique(peers[measured]).tolist():
+        for peer in np.unique(peers[is_measured]).tolist():
             if peer:
-                yield self.totals.setdefault(peer, Total()), measured & (peers == peer)
+                yield self.totals.setdefault(peer, Total()), is_measured & (peers == peer)
 
 
 def _count(total: Total, name: str, number: int) -> None:

@@ -29,6 +29,7 @@ from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_n
 from campaigns.domain.presentation.request_tables import csv_rows
 from workers.injector.arms_run import run_arms, run_arms_in_processes
 from workers.injector.cli_options import (
+    add_list,
     add_session_options,
     add_tls_options,
     advice,
@@ -63,13 +64,7 @@ def add_against_options(parser: argparse.ArgumentParser) -> None:
         "side by side", "measures addresses in turns, so that the noise of a machine meets them all"
     )
     add = group.add_argument
-    add(
-        "--against",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="compare this address with the first; may be repeated (none)",
-    )
+    add_list(add, "--against", "URL", "compare this address with the first; may be repeated (none)")
     add(
         "--at-most",
         type=read_amount,
@@ -195,15 +190,15 @@ def make_parser() -> argparse.ArgumentParser:
         default="",
         help="connect to this address, whatever a name server says of the host (none)",
     )
-    add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
+    add_list(add, "--allow", "CIDR", _ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
     add("--requests-csv", metavar="FILE", help=_CSV)
     add("--strict", action="store_true", help=_STRICT)
-    printed = parser.add_mutually_exclusive_group()
-    printed.add_argument(
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a report (off)"
     )
-    printed.add_argument(
+    output.add_argument(
         "--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)"
     )
     add_against_options(parser)
@@ -234,11 +229,12 @@ def main(arguments: list[str]) -> int:
     except (Refusal, BenchsiteError, ValueError, OSError) as error:
         return _refuse(parser, error)
     try:
-        _print(_report(options, order, run))
+        as_json = options.json and json.dumps(run.to_json())
+        _print(as_json or run.report(options.report, order))
         for line in advice(run.measurement.failures):
             tell(line)
         _write(options.hlog, lambda: "".join(f"{line}\n" for line in hlog_lines(run)))
-        _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept)))
+        _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept_requests)))
     except OSError as error:
         return _refuse(parser, error)
     return _status(run, is_strict=options.strict)
@@ -308,12 +304,6 @@ def _status(run: LocalRun, *, is_strict: bool) -> int:
     return NO_ANSWER if is_open or not run.judgement.is_usable else OK
 
 
-def _report(options: argparse.Namespace, order: dict[str, Any], run: LocalRun) -> str:
-    if options.json:
-        return json.dumps(run.to_json())
-    return run.report(options.report, order)
-
-
 def make_order(options: argparse.Namespace) -> dict[str, Any]:
     """The order of the protocol that the options describe. Raises ValueError."""
     if options.processes < 1:
@@ -341,11 +331,16 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         plan, secrets = {**paste.plan, **plan, "steps": paste.plan["steps"]}, paste.secrets
         plan["auth"] = plan["auth"] or paste.plan.get("auth", {})
     check_shares(options, plan["load"].get("shares") or ())
+    tls = tls_fields(options, endpoint["scheme"])
+    if fault := address_fault(options.address):
+        raise ValueError(f"--address: {fault}")
+    if options.address:
+        endpoint["address"] = options.address
     return {
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": plan,
-        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]) | _pinned(options),
+        "endpoint": endpoint | tls,
         "connection_mode": _mode(options, plan, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
         "secrets": (secrets or read_secrets(options, plan)) | read_client_key(options),
@@ -363,13 +358,6 @@ def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> Con
     mode = options.mode or plan.get("connection_mode", ConnectionMode.KEEP_ALIVE)
     is_kept = mode == ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else mode
-
-
-def _pinned(options: argparse.Namespace) -> dict[str, str]:
-    """Raises ValueError where it is no address, or one that no load may go to."""
-    if fault := address_fault(options.address):
-        raise ValueError(f"--address: {fault}")
-    return {"address": options.address} if options.address else {}
 
 
 def _read_url(text: str) -> tuple[dict[str, Any], str]:

@@ -42,13 +42,17 @@ def text_of(path: str) -> str:
     return text
 
 
+def add_list(add: Callable[..., Any], flag: str, metavar: str, words: str) -> None:
+    """An option that may be repeated."""
+    add(flag, action="append", default=[], metavar=metavar, help=words)
+
+
 def add_field_options(group: argparse._ActionsContainer, owner: type) -> None:
     for field in fields_of(owner).values():
         if field.option:
             flag, _, metavar = field.option.partition(" ")
-            named = {"metavar": metavar} if metavar else {}
-            words = option_help(field).replace("%", "%%")
-            group.add_argument(flag, help=words, **named, **_how_to_read(field))
+            settings = _how_to_read(field) | ({"metavar": metavar} if metavar else {})
+            group.add_argument(flag, help=option_help(field).replace("%", "%%"), **settings)
 
 
 def given_fields(options: argparse.Namespace, owner: type) -> dict[str, Any]:
@@ -136,7 +140,10 @@ def tls_fields(options: argparse.Namespace, scheme: str) -> dict[str, Any]:
     """The fields of the order's endpoint. Raises OSError where a file cannot be read,
     ValueError where it is no text."""
     if scheme not in TLS_SCHEMES:
-        _refuse_tls(options)
+        # The figures of a plain connection would be taken for those; --insecure leaves them.
+        for name in _OF_TLS:
+            if getattr(options, name):
+                raise ValueError(f"--{name.replace('_', '-')} needs an https or wss address.")
     fields = {
         "min_version": options.tls_min,
         "max_version": options.tls_max,
@@ -181,14 +188,6 @@ def open_key_log(options: argparse.Namespace, scheme: str) -> KeyLog | None:
     return KeyLog(options.key_log)
 
 
-def _refuse_tls(options: argparse.Namespace) -> None:
-    """Raises ValueError where an option says how to speak TLS: the figures of a plain connection
-    would be taken for those. --insecure leaves them as they are."""
-    for name in _OF_TLS:
-        if getattr(options, name):
-            raise ValueError(f"--{name.replace('_', '-')} needs an https or wss address.")
-
-
 def _text(path: str | None) -> str:
     return text_of(path) if path else ""
 
@@ -208,12 +207,11 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="values of ${name} in address, headers and body; the first row has the names (none)",
     )
     add_field_options(group, Variables)
-    add(
+    add_list(
+        add,
         "--value",
-        action="append",
-        default=[],
-        metavar="LINE",
-        help="a value made for each request, such as 'id = uuid', 'n = counter 1', 'size = "
+        "LINE",
+        "a value made for each request, such as 'id = uuid', 'n = counter 1', 'size = "
         "integer 1 to 9', 'kind = choice book, pen' or 'at = time ms'; may be repeated (none)",
     )
     kinds = group.add_mutually_exclusive_group()
@@ -236,19 +234,16 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
     if options.basic is not None:
         auth = {"kind": "basic", "user": options.basic}
     think_time = _read_think_time(options.think_time)
+    variables = {"generators": parse_lines("\n".join(options.value))} if options.value else {}
+    if options.csv:
+        variables |= {"csv": text_of(options.csv), **given_fields(options, Variables)}
+    else:
+        refuse_given(options, Variables, "says which row of --csv is next; there is no --csv.")
     return {
         "session": {**given_fields(options, Session), "think_time": think_time},
         "auth": auth,
-        "variables": _variables_of(options),
+        "variables": variables,
     }
-
-
-def _variables_of(options: argparse.Namespace) -> dict[str, Any]:
-    generators = {"generators": parse_lines("\n".join(options.value))} if options.value else {}
-    if not options.csv:
-        refuse_given(options, Variables, "says which row of --csv is next; there is no --csv.")
-        return generators
-    return {"csv": text_of(options.csv), **given_fields(options, Variables), **generators}
 
 
 def read_secrets(options: argparse.Namespace, plan: dict[str, Any]) -> dict[str, str]:

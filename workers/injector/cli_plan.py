@@ -26,6 +26,7 @@ from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.typed_request import shared_credentials
 from workers.injector.cli_options import (
     add_field_options,
+    add_list,
     given_fields,
     refuse_given,
     session_of,
@@ -55,50 +56,39 @@ def add_step_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="body of the request, or its file of any bytes, at most 8 MiB (none)",
     )
-    add(
+    add_list(
+        add,
         "--form",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a field of a form as the body of the request; may be repeated (none)",
+        "NAME=VALUE",
+        "a field of a form as the body of the request; may be repeated (none)",
     )
-    add(
+    add_list(
+        add,
         "--multipart",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE|NAME=@FILE[;type=TYPE]",
-        help="a field or a file of multipart/form-data; may be repeated (none)",
+        "NAME=VALUE|NAME=@FILE[;type=TYPE]",
+        "a field or a file of multipart/form-data; may be repeated (none)",
     )
-    add(
-        "--header",
-        action="append",
-        default=[],
-        metavar="'N: v'",
-        help="one more header, of every request (none)",
-    )
-    add(
+    add_list(add, "--header", "'N: v'", "one more header, of every request (none)")
+    add_list(
+        add,
         "--step",
-        action="append",
-        default=[],
-        metavar="'[METHOD] PATH [BODY|@FILE]'",
-        help="one more request to the same service; may be repeated (none)",
+        "'[METHOD] PATH [BODY|@FILE]'",
+        "one more request to the same service; may be repeated (none)",
     )
     add_field_options(group, StepOrder)
-    add(
+    add_list(
+        add,
         "--check",
-        action="append",
-        default=[],
-        metavar="'I RULE'",
-        help="what a reply to request I, counted from 1, must have, or else it is a failure: "
+        "'I RULE'",
+        "what a reply to request I, counted from 1, must have, or else it is a failure: "
         "'1 text: Welcome', '1 pattern: id=[0-9]+', '1 json: $.status = ok', '1 status: 200 204'; "
         "'1 no text: error' must not be there; may be repeated (none)",
     )
-    add(
+    add_list(
+        add,
         "--extract",
-        action="append",
-        default=[],
-        metavar="'I NAME FROM PATTERN'",
-        help="what the one group of PATTERN finds in a reply to request I, counted from 1, is "
+        "'I NAME FROM PATTERN'",
+        "what the one group of PATTERN finds in a reply to request I, counted from 1, is "
         "${NAME} in later requests; FROM is body, json (PATTERN is a path), header:Name or "
         "cookie:Name (whole without PATTERN), as in '1 next header:Location ^(/.*)$'; with NAME? a "
         "reply without it is no failure; may be repeated (none)",
@@ -124,21 +114,37 @@ def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
     for step in steps:
         step |= {"headers": headers, "extract": []}
     for text in options.extract:
-        number, rest = _numbered("--extract", text, len(steps), EXTRACT_EXAMPLE)
-        steps[number - 1]["extract"].append(_read_extract(rest))
+        number, rest = _read_number("--extract", text, len(steps), EXTRACT_EXAMPLE)
+        name, source, pattern = (rest.split(maxsplit=2) + [""] * 3)[:3]
+        source, _, header = source.partition(":")
+        if source not in set(Source) or not (pattern or header):
+            raise ValueError(f"--extract {rest!r}: write it as in {EXTRACT_EXAMPLE}.")
+        rule = {"name": name.removesuffix("?"), "from": source}
+        rule |= {"header": header, "pattern": pattern}
+        if name.endswith("?"):
+            rule["may_miss"] = True
+        steps[number - 1]["extract"].append(rule)
     for text in options.check:
-        number, rest = _numbered("--check", text, len(steps), CHECK_EXAMPLE)
+        number, rest = _read_number("--check", text, len(steps), CHECK_EXAMPLE)
         steps[number - 1].setdefault("checks", []).append(parse_check(rest))
     return {"steps": steps, "order": given_fields(options, StepOrder)}
 
 
 def headers_of(options: argparse.Namespace) -> list[list[str]]:
-    return [_read_header(text) for text in options.header]
+    headers = []
+    for text in options.header:
+        name, colon, value = text.partition(":")
+        if not colon:
+            raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
+        headers.append([name.strip(), value.strip()])
+    return headers
 
 
 def _read_step(text: str) -> dict[str, Any]:
     """[METHOD] PATH [BODY]; a body may have spaces, a path has none."""
-    method, rest = _leading_method(text)
+    method, rest = [*text.split(maxsplit=1), "", ""][:2]
+    if method.startswith("/"):
+        method, rest = "", text
     path, body = [*rest.split(maxsplit=1), "", ""][:2]
     if not path.startswith("/"):
         raise ValueError(f"--step {text!r}: write it as in '/login' or 'POST /login @form.txt'.")
@@ -146,13 +152,7 @@ def _read_step(text: str) -> dict[str, Any]:
     return {"method": method or _method_for(body), "path": path, **body}
 
 
-def _leading_method(text: str) -> tuple[str | None, str]:
-    """The method, if the text begins with one, and what comes after it."""
-    word, rest = [*text.split(maxsplit=1), "", ""][:2]
-    return (None, text) if word.startswith("/") else (word, rest)
-
-
-def _numbered(option: str, text: str, n_steps: int, example: str) -> tuple[int, str]:
+def _read_number(option: str, text: str, n_steps: int, example: str) -> tuple[int, str]:
     """(number of the request from 1, what follows it)."""
     number, _, rest = text.strip().partition(" ")
     if not rest:
@@ -160,16 +160,6 @@ def _numbered(option: str, text: str, n_steps: int, example: str) -> tuple[int, 
     if not number.isdecimal() or not 1 <= int(number) <= n_steps:
         raise ValueError(f"{option} {text!r}: the requests are counted from 1 to {n_steps}.")
     return int(number), rest
-
-
-def _read_extract(text: str) -> dict[str, Any]:
-    """The plan's extract."""
-    name, source, pattern = (text.split(maxsplit=2) + [""] * 3)[:3]
-    source, _, header = source.partition(":")
-    if source not in set(Source) or not (pattern or header):
-        raise ValueError(f"--extract {text!r}: write it as in {EXTRACT_EXAMPLE}.")
-    rule = {"name": name.removesuffix("?"), "from": source, "header": header, "pattern": pattern}
-    return {**rule, **({"may_miss": True} if name.endswith("?") else {})}
 
 
 def _method_for(body: dict[str, Any]) -> str:
@@ -216,13 +206,6 @@ def _pair(option: str, text: str) -> list[str]:
     return [name, value]
 
 
-def _read_header(text: str) -> list[str]:
-    name, colon, value = text.partition(":")
-    if not colon:
-        raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
-    return [name.strip(), value.strip()]
-
-
 # Not part of the plan, so it may be combined with one from a file.
 _BESIDE_A_PLAN = frozenset(
     {
@@ -261,7 +244,22 @@ def make_plan(
         if options.shares:
             plan["load"]["shares"] = options.shares
     else:
-        plan = _plan_of(options, scheme, path)
+        if scheme in WEBSOCKET_SCHEMES:
+            refuse_step_options(options)
+            exchange = given_fields(options, Exchange)
+            work = {"exchange": {"path": path, "headers": headers_of(options), **exchange}}
+        else:
+            refuse_given(options, Exchange, "needs a ws:// or wss:// address.")
+            work = steps_of(options, path)
+        plan = {
+            **given_fields(options, Plan),
+            **work,
+            "load": make_load(options),
+            "flows": [parse_flow(text) for text in options.flow or ()],
+            "timeouts": given_fields(options, Timeouts),
+            "thresholds": [parse_rule(text) for text in options.threshold or ()],
+            **session_of(options),
+        }
     if plan["load"].get("per_injector"):
         return Plan.from_json(plan).for_injectors(options.processes).to_json()
     return plan
@@ -288,40 +286,9 @@ def _read_plan(name: str) -> dict[str, Any]:
         raise ValueError(f"--plan: this is no JSON: {error}.") from None
 
 
-def _plan_of(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
-    return {
-        **given_fields(options, Plan),
-        **_read_work(options, scheme, path),
-        "load": make_load(options),
-        "flows": [parse_flow(text) for text in options.flow or ()],
-        "timeouts": given_fields(options, Timeouts),
-        "thresholds": [parse_rule(text) for text in options.threshold or ()],
-        **session_of(options),
-    }
-
-
-def _read_work(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
-    """What is sent: HTTP steps, or a WebSocket exchange."""
-    if scheme in WEBSOCKET_SCHEMES:
-        refuse_step_options(options)
-        return {"exchange": exchange_of(options, path, headers_of(options))}
-    refuse_websocket_options(options)
-    return steps_of(options, path)
-
-
 def add_websocket_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("WebSocket", "with ws:// and wss:// addresses only")
     add_field_options(group, Exchange)
-
-
-def exchange_of(options: argparse.Namespace, path: str, headers: list[list[str]]) -> dict[str, Any]:
-    """The plan's exchange."""
-    return {"path": path, "headers": headers, **given_fields(options, Exchange)}
-
-
-def refuse_websocket_options(options: argparse.Namespace) -> None:
-    """Raises ValueError where one of them was given with an address of HTTP."""
-    refuse_given(options, Exchange, "needs a ws:// or wss:// address.")
 
 
 # An option that is only for one model names it.
@@ -386,12 +353,12 @@ def read_file(options: argparse.Namespace) -> PasteFile:
         tell(f"Left out: {n_others} requests to other origins than {first.scheme}://{first.host}.")
     if paste.note:
         tell(paste.note)
-    signed, note = shared_credentials(own)
+    credentials, note = shared_credentials(own)
     if note:
         tell(note)
     plan: dict[str, Any] = {"steps": [{**each.step, "extract": []} for each in own]}
-    if signed.auth_kind != AuthKind.NONE:
-        plan["auth"] = signed.auth
+    if credentials.auth_kind != AuthKind.NONE:
+        plan["auth"] = credentials.auth
     if first.http_version:
         plan["http_version"] = first.http_version
     if first.redirects:
@@ -399,7 +366,7 @@ def read_file(options: argparse.Namespace) -> PasteFile:
     return PasteFile(
         {"scheme": first.scheme, "host": first.host, "port": first.port},
         plan,
-        {"auth": signed.secret} if signed.secret else {},
+        {"auth": credentials.secret} if credentials.secret else {},
         first.pinned,
         first.is_insecure,
     )

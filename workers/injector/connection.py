@@ -32,6 +32,23 @@ _RESET_AT_ONCE = struct.pack("@ii", 1, 0)  # of SO_LINGER: on, 0 s
 now = time.monotonic_ns
 
 
+class Waking:
+    """While a greenlet waits, a timer or a socket of the hub's may wake it. No generator: some wait
+    often."""
+
+    __slots__ = ("_watcher",)
+
+    def __init__(self, watcher: Any, wake: Callable[..., Any], *words: str):
+        self._watcher = watcher
+        watcher.start(wake, *words)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self._watcher.stop()
+        self._watcher.close()
+
+
 class Socket(socket.SocketType):
     """The kernel's socket without the `socket.socket` layer, which costs µs per connection."""
 
@@ -41,29 +58,29 @@ class Socket(socket.SocketType):
 class Connection:
     """An open connection. `watcher` runs from dialling to closing, so that waiting costs a switch.
 
-    `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
-    `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
-    `written` is how much of what it was dialled with the kernel has taken.
+    `connected_ns` and `secured_ns` are the instants at which TCP and TLS were ready. Without TLS,
+    `secured_ns` is 0 and `tls` is None. `offered` is the session to resume, if any.
+    `n_written` is how much of what it was dialled with the kernel has taken.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
-    `timed` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
+    `timer` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
     goes, if load goes over all addresses of a name.
     """
 
     __slots__ = (
-        "connected", "offered", "peer", "recv", "secured", "send", "sock", "timed", "tls",
-        "unread_ns", "watcher", "written",
+        "connected_ns", "n_written", "offered", "peer", "recv", "secured_ns", "send", "sock",
+        "timer", "tls", "unread_ns", "watcher",
     )  # fmt: skip
 
-    def __init__(self, sock: Socket, watcher: Any, connected: int, written: int = 0):
+    def __init__(self, sock: Socket, watcher: Any, connected_ns: int, n_written: int = 0):
         self.sock = sock
         self.tls: Any = None  # a Tls
         self.offered: Any = None
         self.watcher = watcher
-        self.connected = connected
-        self.written = written
-        self.secured = 0
+        self.connected_ns = connected_ns
+        self.n_written = n_written
+        self.secured_ns = 0
         self.unread_ns: int | None = None
-        self.timed: Any = None
+        self.timer: Any = None
         self.send: Callable[[bytes], int] = sock.send
         self.recv: Callable[[int], bytes] = sock.recv
 
@@ -84,13 +101,6 @@ class Connection:
         if self.tls is not None:
             self.tls.close()
         self.sock.close()
-
-
-def _tls_client(endpoint: Origin, protocol: str, *, resumes: bool, key_log: KeyLog | None) -> Any:
-    """Loaded only for TLS: OpenSSL takes 30 ms and 10 MB of each injector process."""
-    from workers.injector.tls_client import TlsClient
-
-    return TlsClient(endpoint, protocol, resumes=resumes, key_log=key_log)
 
 
 class Dialler:
@@ -122,8 +132,11 @@ class Dialler:
         self.offers_alpn = endpoint.is_tls and endpoint.tls.alpn
         self.tls = None
         if endpoint.is_tls:
+            # Loaded only for TLS: OpenSSL takes 30 ms and 10 MB of each injector process.
+            from workers.injector.tls_client import TlsClient
+
             resumes = mode == ConnectionMode.RESUMED
-            self.tls = _tls_client(endpoint, protocol, resumes=resumes, key_log=key_log)
+            self.tls = TlsClient(endpoint, protocol, resumes=resumes, key_log=key_log)
         self.lingering: dict[Connection, int] = {}
         # Of closed connections, for new ones: making one takes longer than all its use.
         self._watchers: deque[Any] = deque()
@@ -131,7 +144,7 @@ class Dialler:
         self.wire = WireCount()
         # To the origins that redirects lead to.
         self.others: list[Dialler] = []
-        self._dialled: Counter[str] = Counter()
+        self._n_by_address: Counter[str] = Counter()
         self._turn = self._burst = 0
         # As httperf counts it: connections begun within one turn of the hub; 1 if on schedule.
         self.longest_burst = 0
@@ -152,16 +165,16 @@ class Dialler:
             connection.hold_nothing_back()
         self.note_open()
         worker.connection = connection
-        worker.request.events["connections_opened"].append(connection.connected)
+        worker.request.events["connections_opened"].append(connection.connected_ns)
         if self.tls is not None:
-            self._limit(worker, connection.connected + self._tls_ns)
+            self._limit(worker, connection.connected_ns + self._tls_ns)
             self.reads.begin_handshake(worker, connection)
             self.tls.secure(worker, connection)
-            connection.secured = now()
+            connection.secured_ns = now()
             self.reads.end_handshake(worker, connection)
-            resumed = self.tls.note(connection)
-            events = worker.request.events["tls_resumed" if resumed else "tls_full"]
-            events.append(connection.secured)
+            is_resumed = self.tls.note(connection)
+            events = worker.request.events["tls_resumed" if is_resumed else "tls_full"]
+            events.append(connection.secured_ns)
         worker.limit = 0
         return connection
 
@@ -182,7 +195,7 @@ class Dialler:
                 continue
             if nth > 1 and self._lookups is None:
                 self._guard.prefer(address)
-            self._dialled[address] += 1
+            self._n_by_address[address] += 1
             return connection
         raise AttemptFailed(Kind.DNS_FAILED, "no address")
 
@@ -194,13 +207,13 @@ class Dialler:
 
     def _look_up(self, worker: Any) -> list[str]:
         """Resolve again; a single address that is not allowed refuses the connection."""
-        started = now()
-        self._limit(worker, started + int(self._lookups.limit_s * NS))
+        start = now()
+        self._limit(worker, start + int(self._lookups.limit_s * NS))
         addresses = self._lookups.ask(worker)
         for address in addresses:
             if refusal := self._guard.refusal(address):
                 raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
-        worker.request.recorder.lookups_us[worker.began] = now() // 1000 - started // 1000
+        worker.request.recorder.lookups_us[worker.began] = now() // 1000 - start // 1000
         return addresses
 
     def _connect(self, worker: Any, address: str, first: bytes) -> Connection:
@@ -219,20 +232,17 @@ class Dialler:
             raise AttemptFailed(faults.of_connect(error.errno), str(error)) from None
         try:
             peer = address, self._guard.port
-            connected, written = self._connect_and_write(worker, sock, peer, first)
-            watcher = self._take_watcher(sock.fileno())
+            connected_ns, n_written = self._connect_and_write(worker, sock, peer, first)
+            if self._watchers:
+                watcher = self._watchers.popleft()
+                watcher.fd = sock.fileno()
+            else:
+                watcher = self._loop.io(sock.fileno(), READ)
         except BaseException:
             sock.close()
             raise
         watcher.start(worker.switch)
-        return Connection(sock, watcher, connected, written)
-
-    def _take_watcher(self, fd: int) -> Any:
-        if not self._watchers:
-            return self._loop.io(fd, READ)
-        watcher = self._watchers.popleft()
-        watcher.fd = fd
-        return watcher
+        return Connection(sock, watcher, connected_ns, n_written)
 
     def _connect_and_write(
         self, worker: Any, sock: Socket, peer: tuple[str, int], first: bytes
@@ -255,7 +265,7 @@ class Dialler:
     @property
     def peers(self) -> dict[str, int]:
         """How many connections were opened to each address and port."""
-        counts = {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
+        counts = {peer_name(each, self._guard.port): n for each, n in self._n_by_address.items()}
         for other in self.others:
             for peer, n in other.peers.items():
                 counts[peer] = counts.get(peer, 0) + n

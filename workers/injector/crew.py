@@ -62,7 +62,12 @@ class Crew:
         self._mode = wire_mode(plan, order.mode)
         self._is_spread = isinstance(dialler, SpreadDialler)
         is_http2 = plan.http_version == HttpVersion.HTTP_2
-        self.streams = _stream_crew(order, dialler) if is_http2 else None
+        self.streams: Any = None
+        if is_http2:
+            # Loaded only for HTTP/2: its tables are of no use to others.
+            from workers.injector.http2.worker import StreamCrew
+
+            self.streams = StreamCrew(order, dialler)
         self.exchange = (
             None if plan.exchange is None else ExchangeContext.of(order, make_exchange_recorder)
         )
@@ -90,7 +95,11 @@ class Crew:
             return self.streams.make_worker(self.sessions)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
-            make = _worker_class(self.sessions, keeps)
+            make = SessionWorker
+            if self.sessions.origins is not None:
+                make = RedirectWorker
+            elif keeps and self.sessions.session.pipeline_depth > 1:
+                make = PipelineWorker
             make = over_addresses(make) if self._is_spread else make
             return make(self.sessions, self._dialler, keeps)
         if self._is_spread:
@@ -140,9 +149,9 @@ class Crew:
             self.streams.close()
 
     def stop(self) -> None:
-        for shared in (self.exchange, self.sessions):
-            if shared is not None:
-                shared.stop()
+        for context in (self.exchange, self.sessions):
+            if context is not None:
+                context.stop()
 
     def _make_request(self, number: int, step: Step) -> Request:
         plan = self._order.plan
@@ -167,24 +176,10 @@ class Crew:
         return http1.request_bytes(step, host, mode, self._order.plan.http_version)
 
 
-def _worker_class(context: SessionContext, keeps: bool) -> type[SessionWorker]:
-    """Pipelining needs a kept connection."""
-    if context.origins is not None:
-        return RedirectWorker
-    return PipelineWorker if keeps and context.session.pipeline_depth > 1 else SessionWorker
-
-
 def _exchange_worker(plan: Plan) -> type[WebSocketWorker]:
     """A window has its say in the middle of a connection, so its workers do all by themselves."""
     is_silent = plan.exchange is not None and not plan.exchange.talks
     return SilentWorker if is_silent and plan.load.model != Model.WINDOW else WebSocketWorker
-
-
-def _stream_crew(order: Order, dialler: Dialler) -> Any:
-    """Loaded only for HTTP/2: its tables are of no use to others."""
-    from workers.injector.http2.worker import StreamCrew
-
-    return StreamCrew(order, dialler)
 
 
 Load = ClosedLoad | OpenLoad | WindowLoad
@@ -225,8 +220,8 @@ def connections_of(plan: Plan, shard: LoadSlice) -> tuple[int, int | None]:
         of_each = plan.session.connections_per_session or 1
         return of_each, load.max_in_flight * of_each
     if load.model != Model.WINDOW:
-        wanted = arrivals.connections_of(load, shard)
-        return wanted, wanted
+        n_connections = arrivals.connections_of(load, shard)
+        return n_connections, n_connections
     is_kept = load.hold == Hold.KEEP_UNTIL_ALL
     return max(load.high, arrivals_of(plan, shard) or 0 if is_kept else 0), None
 

@@ -2,7 +2,7 @@
 
 import base64
 import gc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
@@ -56,7 +56,6 @@ class Engine:
         self._order = order
         self._key_log = key_log
         self._output = output
-        self._loop = gevent.get_hub().loop
         self._guard = Guard(order.endpoint, order.allowed, order.never)
         self._over = Event()
         self._dialler: Dialler | None = None
@@ -78,13 +77,9 @@ class Engine:
         reads = ReadSample(is_on=reads_one_by_one(order))
         self._dialler = make_dialler(order, self._guard, reads, self._key_log)
         crew = self._crew = Crew(order, self._dialler)
-        ordered = in_order(crew.requests, order.plan.order, order.seed)
+        requests = in_order(crew.requests, order.plan.order, order.seed)
         load = self._load = make_driver(
-            order,
-            ordered,
-            crew.make_worker,
-            capacity.connections,
-            crew.sessions,
+            order, requests, crew.make_worker, capacity.connections, crew.sessions
         )
         for recorder in crew.recorders:
             recorder.queued_at = load.queued_at
@@ -115,9 +110,9 @@ class Engine:
         self._seconds.begin(self._zero_ns, plan.warm_up_s, until_ns)
         with RestingCollector() as collector:
             self._wait_until(start_ns, _EARLY_S)
-            timers = self._start_timers()
+            timers = start_timers(self._sweep, self._seconds.tick)
             began_cpu_s = cpu_s()
-            self._seconds.watch(lambda vitals: self._watch_memory(collector, vitals))
+            self._seconds.watch(partial(watch_memory, collector, self.stop))
             duration_s = self._order.plan.load.duration_s
             end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
             if not isinstance(self._load, OpenLoad):
@@ -139,22 +134,9 @@ class Engine:
         )
         return self._end(user_s, system_s)
 
-    def _watch_memory(self, collector: RestingCollector, vitals: VitalsReader) -> None:
-        collector.look(vitals.rss_bytes)
-        if vitals.is_near_memory_limit:
-            self.stop(StopReason.MEMORY, drain_s=0.0)
-
     def _wait_until(self, start_ns: int, early_s: float = 0.0) -> None:
         """Wait until `early_s` before the start, or until the run is stopped."""
         self._over.wait(max(0.0, (start_ns - now()) / NS - early_s))
-
-    def _start_timers(self) -> list[Any]:
-        timers = []
-        for every_s, callback in ((SWEEP_S, self._sweep), (TICK_S, self._seconds.tick)):
-            timer = self._loop.timer(every_s, every_s, priority=AFTER_REPLIES)
-            timer.start(callback)
-            timers.append(timer)
-        return timers
 
     def _note_left(self, n_all: int, instant: int, n_left: int) -> None:
         """Nothing is left to send, and of `n_all` so many have not ended."""
@@ -199,6 +181,23 @@ class Engine:
         )
 
 
+def start_timers(sweep: Callable[[], None], tick: Callable[[], None]) -> list[Any]:
+    timers = []
+    for every_s, callback in ((SWEEP_S, sweep), (TICK_S, tick)):
+        timer = gevent.get_hub().loop.timer(every_s, every_s, priority=AFTER_REPLIES)
+        timer.start(callback)
+        timers.append(timer)
+    return timers
+
+
+def watch_memory(
+    collector: RestingCollector, stop: Callable[..., None], vitals: VitalsReader
+) -> None:
+    collector.look(vitals.rss_bytes)
+    if vitals.is_near_memory_limit:
+        stop(StopReason.MEMORY, drain_s=0.0)
+
+
 def longest_attempt_ns(plan: Plan) -> int:
     """Conversations may be long; each of their waits has its own limit."""
     return _NO_LIMIT_NS if plan.exchange is not None else int(plan.timeouts.total_s * NS)
@@ -228,22 +227,19 @@ def make_dialler(
     make = Dialler
     if order.plan.resolve == Resolve.ALL_ADDRESSES and len(guard.addresses) > 1:
         make = partial(SpreadDialler, first=order.shard.index)
+    host, lookups = order.endpoint.dialled, None
+    if order.plan.resolve == Resolve.PER_CONNECTION and not is_address(host):
+        lookups = Lookups(host, order.endpoint.port)
     return make(
         order.endpoint,
         guard,
         order.mode,
         order.plan.timeouts,
-        _lookups_of(order),
+        lookups,
         reads,
         key_log,
         protocol_of(order.plan),
     )
-
-
-def _lookups_of(order: Order) -> Lookups | None:
-    host, port = order.endpoint.dialled, order.endpoint.port
-    each_time = order.plan.resolve == Resolve.PER_CONNECTION and not is_address(host)
-    return Lookups(host, port) if each_time else None
 
 
 def reads_one_by_one(order: Order) -> bool:

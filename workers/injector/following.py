@@ -19,28 +19,35 @@ _NO_MORE = object()
 
 
 class FollowingWorker(Worker):
-    """`_sent`: when the request under way was sent, 0 before that."""
+    """`_sent_ns`: when the request under way was sent, 0 before that."""
 
-    __slots__ = ("_follow", "_sent")
+    __slots__ = ("_follow", "_sent_ns")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=True)
         self._follow: Follow | None = None
-        self._sent = 0
+        self._sent_ns = 0
 
     def go_on(self, follow: Follow) -> float | None:
         """After an attempt: make those that follow, as long as they are usual, and the first that
         is not. Returns what `attempt` returns, for the last of them."""
-        if self.connection is None or (following := follow()) is None:
+        if self.connection is None or (next_request := follow()) is None:
             return None
         self.settle()
         self._follow = follow
         try:
-            self._finish(self._leave_to_hub(self._send(*following)))
+            signal = self._leave_to_hub(self._send(*next_request))
+            if isinstance(signal, Exception):
+                raise signal
+            if isinstance(signal, str):
+                raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
+            if signal is not _NO_MORE:
+                marks = self.began, self.began, 0, 0, self._sent_ns, now()
+                self._read_on(self.connection, signal, marks)
             self.began = 0
             return None
         except Exception as error:
-            return self._fail(error, self.began, self.began, self._sent, is_new=False)
+            return self._fail(error, self.began, self.began, self._sent_ns, is_new=False)
 
     def _leave_to_hub(self, signal: object) -> object:
         """Wait while the hub makes attempts; what the worker has to deal with itself. `signal`: how
@@ -49,23 +56,12 @@ class FollowingWorker(Worker):
         while True:
             if type(signal) is int:
                 self._send_rest(connection, self.request.data, signal)
-                self._sent = now()
+                self._sent_ns = now()
             connection.watcher.callback = self._take_reply
             signal = self._to_hub()
             connection.watcher.callback = self.switch
             if signal is not None and type(signal) is not int:
                 return signal
-
-    def _finish(self, signal: object) -> None:
-        """The attempt that is under way, if there is one. Raises what ended it."""
-        if signal is _NO_MORE:
-            return
-        if isinstance(signal, Exception):
-            raise signal
-        if isinstance(signal, str):
-            raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
-        marks = self.began, self.began, 0, 0, self._sent, now()
-        self._read_on(self.connection, signal, marks)
 
     def _take_reply(self) -> None:
         """In the hub: something has come on the connection."""
@@ -78,20 +74,20 @@ class FollowingWorker(Worker):
             self.switch(error)
             return
         first = now()
-        known = request.latest_known if data == request.latest else request.recall(data)
-        if known is None or not known[4]:
+        entry = request.latest_known if data == request.latest else request.recall(data)
+        if entry is None or not entry[4]:
             self.switch(data)
             return
-        status, head, body, received, _ = known
-        row = start, start, 0, 0, self._sent, first, first, status, head, body, received
-        following = self._follow()
-        if following is None:
-            self.held = row
+        status, head, body, received, _ = entry
+        row = start, start, 0, 0, self._sent_ns, first, first, status, head, body, received
+        next_request = self._follow()
+        if next_request is None:
+            self.latest_row = row
             self.switch(_NO_MORE)
             return
         request.record(row)
         try:
-            unsent = self._send(*following)
+            unsent = self._send(*next_request)
         except Exception as error:
             self.switch(error)
             return
@@ -102,15 +98,15 @@ class FollowingWorker(Worker):
         """Begin an attempt; how many bytes were written, if not all. Raises what ended it."""
         self.request = request
         self.began = start
-        self._sent = 0
+        self._sent_ns = 0
         connection = self.connection
         try:
-            written = connection.send(request.data)
+            n_written = connection.send(request.data)
         except BlockingIOError:
-            written = 0
-        if written != request.size_bytes:
-            return written
-        self._sent = now()
+            n_written = 0
+        if n_written != request.size_bytes:
+            return n_written
+        self._sent_ns = now()
         if not start & self._reads.mask:
             self._reads.time(self, connection)
         return None

@@ -49,10 +49,7 @@ class Guard:
     """The addresses of one endpoint. Nothing is dialled that `refusal` objects to."""
 
     def __init__(
-        self,
-        endpoint: Origin,
-        allowed: tuple[Allowed, ...],
-        never: frozenset[str] = frozenset(),
+        self, endpoint: Origin, allowed: tuple[Allowed, ...], never: frozenset[str] = frozenset()
     ):
         self._allowed = allowed
         self._never = never

@@ -13,7 +13,7 @@ from greenlet import greenlet
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt_row import FIELDS
-from workers.injector.connection import Connection, Dialler, now
+from workers.injector.connection import Connection, Dialler, Waking, now
 from workers.injector.recorder import Failure
 from workers.injector.request import Request
 from workers.injector.wire import has_unread, sent_with_data
@@ -45,7 +45,15 @@ class _HeldConnection:
 class Holder:
     """A connection, and its last ok attempt (of `request`) as a row for the recorder."""
 
-    __slots__ = ("_to_hub", "connection", "dialler", "held", "is_winding_down", "request", "switch")
+    __slots__ = (
+        "_to_hub",
+        "connection",
+        "dialler",
+        "is_winding_down",
+        "latest_row",
+        "request",
+        "switch",
+    )
 
     def __init__(self, dialler: Dialler):
         # The hub's own `switch` first looks for a hook that no greenlet of ours has, which is a
@@ -54,19 +62,21 @@ class Holder:
         self.dialler = dialler
         self.connection: Connection | None = None
         self.request: Request | None = None
-        self.held: tuple[int, ...] | None = None
+        self.latest_row: tuple[int, ...] | None = None
         self.is_winding_down = False
         self.switch: Any = None
 
     @property
     def held_end(self) -> int | None:
         """When the attempt ended that is in doubt until its connection is closed."""
-        return self.held[_END] if self.is_winding_down and self.held is not None else None
+        return (
+            self.latest_row[_END] if self.is_winding_down and self.latest_row is not None else None
+        )
 
     @property
     def doubtful_start(self) -> int | None:
         """When that attempt began: it is neither under way nor recorded yet."""
-        return self.held[1] if self.is_winding_down and self.held is not None else None
+        return self.latest_row[1] if self.is_winding_down and self.latest_row is not None else None
 
     def drop_connection(self) -> None:
         """Close the connection, if there is one, at once."""
@@ -93,7 +103,7 @@ class Holder:
         try:
             data = self.connection.recv(_IDLE_TIMEOUT_BYTES)
             if data and not _IDLE_TIMEOUT.match(data):
-                self._fail_held()
+                self._fail_last()
         except BlockingIOError:
             return False
         except OSError as error:
@@ -124,36 +134,28 @@ class Holder:
 
     def settle(self) -> None:
         """Record the attempt that is held back, if any."""
-        held, self.held = self.held, None
-        if held is not None:
-            self.request.record(held)
+        row, self.latest_row = self.latest_row, None
+        if row is not None:
+            self.request.record(row)
 
-    def _fail_held(self) -> None:
+    def _fail_last(self) -> None:
         """Bytes came after the reply of the attempt that is held back, so it failed."""
-        held, self.held = self.held, None
-        if held is not None:
+        row, self.latest_row = self.latest_row, None
+        if row is not None:
             self.doubt_earlier_replies()
-            intended, start, *_, end, status, _, _, received = held
+            intended, start, *_, end, status, _, _, received = row
             sizes = self.request.size_bytes, received
             failure = (Kind.HTTP_PARSE, status, *sizes, False, "bytes after the reply")
             self.request.failures.append(Failure(intended, start, end, *failure))
 
     def wind_down(self) -> None:
         """End the worker. Anything that still arrives on its connection is unexpected."""
-        if self.connection is not None and self.held is not None:
+        if self.connection is not None and self.latest_row is not None:
             self.is_winding_down = True
-            self._watch_for_strays()
+            timer = gevent.get_hub().loop.timer(_WIND_DOWN_S)
+            with Waking(timer, self.switch, EXPIRED):
+                while not self._to_hub() and not self.check_idle():
+                    pass
             self.is_winding_down = False
         self.settle()
         self.drop_connection()
-
-    def _watch_for_strays(self) -> None:
-        timer = gevent.get_hub().loop.timer(_WIND_DOWN_S)
-        timer.start(self.switch, EXPIRED)
-        try:
-            while not self._to_hub():
-                if self.check_idle():
-                    return
-        finally:
-            timer.stop()
-            timer.close()

@@ -74,10 +74,7 @@ def authority(scheme: str, host: str, port: int) -> str:
 
 
 def request_bytes(
-    step: Step,
-    host_header: str,
-    mode: ConnectionMode,
-    version: HttpVersion = HttpVersion.HTTP_1_1,
+    step: Step, host_header: str, mode: ConnectionMode, version: HttpVersion = HttpVersion.HTTP_1_1
 ) -> bytes:
     """The whole request, with a Connection header if the version's default is not the mode. A Host
     header of the step replaces `host_header`."""
@@ -114,16 +111,16 @@ def parse_head(head: bytes, method: str, version: HttpVersion = HttpVersion.HTTP
     headers = tuple(parse_header(line) for line in lines[1:])
     status = int(match[2])
     body_bytes, is_chunked = _framing(status, method, headers)
-    if match[1] == b"0" and _values(headers, "transfer-encoding"):
+    if match[1] == b"0" and header_values(headers, "transfer-encoding"):
         raise BadReply(Kind.HTTP_PARSE, "Transfer-Encoding in a reply of HTTP/1.0")
     # If only the connection's end delimits the body, there is nothing to reuse.
-    delimited = is_chunked or body_bytes is not None
+    is_delimited = is_chunked or body_bytes is not None
     return Head(
         status=status,
         size_bytes=len(head),
         body_bytes=body_bytes,
         is_chunked=is_chunked,
-        is_reusable=delimited and _wants_to_stay(version, match[1], headers),
+        is_reusable=is_delimited and _wants_to_stay(version, match[1], headers),
         reason=(match[3] or b"").decode("latin-1"),
         headers=headers,
         coding=coding_of(headers),
@@ -163,32 +160,32 @@ def cut_off(head: Head | None, body_bytes: int) -> str:
 
 
 def coding_of(headers: Iterable[tuple[str, str]]) -> str:
-    return ",".join(_values(headers, "content-encoding"))
+    return ",".join(header_values(headers, "content-encoding"))
 
 
 def charset_of(headers: Iterable[tuple[str, str]]) -> str:
     """What Content-Type says, where it says other than UTF-8 and Python knows it."""
-    named = _CHARSET.search(";".join(_values(headers, "content-type")))
-    if named is None:
+    match = _CHARSET.search(";".join(header_values(headers, "content-type")))
+    if match is None:
         return ""
     try:
-        charset = codecs.lookup(named[1]).name
+        charset = codecs.lookup(match[1]).name
         b"a".decode(charset, "replace")
     except (LookupError, ValueError):  # Python's names for what is no charset, too
         return ""
     return "" if charset in {"utf-8", "ascii", "punycode"} else charset
 
 
-def _values(headers: Iterable[tuple[str, str]], wanted: str) -> list[str]:
-    return [value for name, value in headers if name.lower() == wanted]
+def header_values(headers: Iterable[tuple[str, str]], key: str) -> list[str]:
+    return [value for name, value in headers if name.lower() == key]
 
 
 def _wants_to_stay(
     version: HttpVersion, minor: bytes, headers: tuple[tuple[str, str], ...]
 ) -> bool:
     stays_unsaid = minor == b"1" and version == HttpVersion.HTTP_1_1
-    listed = ",".join(_values(headers, "connection")).lower().split(",")
-    tokens = {each.strip(" \t") for each in listed}
+    values = ",".join(header_values(headers, "connection")).lower().split(",")
+    tokens = {each.strip(" \t") for each in values}
     return "close" not in tokens and (stays_unsaid or "keep-alive" in tokens)
 
 
@@ -196,8 +193,8 @@ def _framing(
     status: int, method: str, headers: tuple[tuple[str, str], ...]
 ) -> tuple[int | None, bool]:
     """(bytes of the body or None, whether it comes in chunks)."""
-    lengths = _values(headers, "content-length")
-    codings = _values(headers, "transfer-encoding")
+    lengths = header_values(headers, "content-length")
+    codings = header_values(headers, "transfer-encoding")
     # RFC 9110, section 8.6: equal ones may be taken as one, in lines of their own or in a list.
     lengths = list(dict.fromkeys(each.strip(" \t") for line in lengths for each in line.split(",")))
     if len(lengths) > 1:
@@ -228,17 +225,17 @@ class HeadMemo:
     def __init__(self, method: str, version: HttpVersion = HttpVersion.HTTP_1_1):
         self._method = method
         self._version = version
-        self.known: dict[bytes, Head] = {}
+        self.heads: dict[bytes, Head] = {}
         self.servers: dict[str, None] = {}
 
     def parse(self, head: bytes) -> Head:
-        known = self.known.get(head)
-        if known is not None:
-            return known
-        parsed = parse_head(head, self._method, self._version)
-        if len(self.known) >= MEMO_CAP:
-            self.known.clear()
-        self.known[head] = parsed
+        entry = self.heads.get(head)
+        if entry is not None:
+            return entry
+        result = parse_head(head, self._method, self._version)
+        if len(self.heads) >= MEMO_CAP:
+            self.heads.clear()
+        self.heads[head] = result
         if len(self.servers) < SERVERS_CAP:
-            self.servers.update(dict.fromkeys(_values(parsed.headers, "server")[:1]))
-        return parsed
+            self.servers.update(dict.fromkeys(header_values(result.headers, "server")[:1]))
+        return result

@@ -309,8 +309,8 @@ class OpenLoad:
 class SpreadDialler(Dialler):
     """`first`: the number of the address that the first connection goes to."""
 
-    def __init__(self, *given: Any, first: int = 0, **named: Any):
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, first: int = 0, **kwargs: Any):
+        super().__init__(*args, **kwargs)
         self._next = first
 
     def _dial_first_that_answers(self, worker: Any, first: bytes) -> Connection:
@@ -322,7 +322,7 @@ class SpreadDialler(Dialler):
         )
         connection = self._connect(worker, address, first)
         connection.peer = peer
-        self._dialled[address] += 1
+        self._n_by_address[address] += 1
         return connection
 
 

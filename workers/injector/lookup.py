@@ -41,8 +41,8 @@ class Lookups:
     def __init__(self, host: str, port: int):
         self._host, self._port = host, port
         self._questions: SimpleQueue[_Question | None] = SimpleQueue()
-        self._answered: deque[_Question] = deque()
-        self._n_asked = 0
+        self._answers: deque[_Question] = deque()
+        self._n_questions = 0
         self._n_threads = 0
         self._async = gevent.get_hub().loop.async_(ref=False)
         self._async.start(self._wake)
@@ -50,8 +50,8 @@ class Lookups:
     def ask(self, waiter: Waiter) -> list[str]:
         """The current addresses, in the resolver's order. Raises AttemptFailed."""
         question = _Question(waiter)
-        self._n_asked += 1
-        if self._n_threads < min(_THREADS, self._n_asked):
+        self._n_questions += 1
+        if self._n_threads < min(_THREADS, self._n_questions):
             self._n_threads += 1
             threading.Thread(target=self._answer_all, daemon=True).start()
         self._questions.put(question)
@@ -60,7 +60,7 @@ class Lookups:
                 waiter.park(Kind.DNS_FAILED)
         finally:
             question.waiter = None
-            self._n_asked -= 1
+            self._n_questions -= 1
         if isinstance(question.answer, Exception):
             raise AttemptFailed(Kind.DNS_FAILED, str(question.answer))
         return question.answer
@@ -80,11 +80,11 @@ class Lookups:
                 question.answer = look_up(self._host, self._port)
             except (OSError, UnicodeError) as error:
                 question.answer = error
-            self._answered.append(question)
+            self._answers.append(question)
             self._async.send()
 
     def _wake(self) -> None:
-        while self._answered:
-            waiter = self._answered.popleft().waiter
+        while self._answers:
+            waiter = self._answers.popleft().waiter
             if waiter is not None:
                 waiter.switch()

@@ -211,8 +211,14 @@ def _groups(cgroup: list[str], mountinfo: list[str]) -> list[_Group]:
         if is_old and "cpu" not in controllers.split(","):
             continue
         for is_old_mount, root, folder in mounts:
-            if is_old_mount == is_old:
-                groups += [_Group(each, is_old) for each in _folders(path, root, folder)]
+            if is_old_mount != is_old:
+                continue
+            # In a container the mounted group is often the process's own, its path the host's.
+            group = PurePosixPath(path)
+            inside = group.relative_to(root) if group.is_relative_to(root) else PurePosixPath()
+            own = Path(folder) / inside
+            folders = (each for each in (own, *own.parents) if each.is_relative_to(folder))
+            groups += [_Group(str(each), is_old) for each in folders]
     return groups
 
 
@@ -226,17 +232,6 @@ def _mount(line: str) -> tuple[bool, str, str] | None:
     if is_old and "cpu" not in kind[2].split(","):
         return None
     return is_old, words[3], words[4]
-
-
-def _folders(path: str, root: str, folder: str) -> list[str]:
-    """The folders of a group and of those around it, as far as they are mounted.
-
-    In a container the mounted group is often the process's own, and its path one of the host's.
-    """
-    group = PurePosixPath(path)
-    inside = group.relative_to(root) if group.is_relative_to(root) else PurePosixPath()
-    own = Path(folder) / inside
-    return [str(each) for each in (own, *own.parents) if each.is_relative_to(folder)]
 
 
 _COUNTS = "/proc/net/dev"
@@ -286,9 +281,7 @@ class Links:
     """What happened on the interfaces from one call to the next."""
 
     def __init__(
-        self,
-        read: Callable[[], dict[str, Traffic]],
-        speed_of: Callable[[str], int] = bits_per_s_of,
+        self, read: Callable[[], dict[str, Traffic]], speed_of: Callable[[str], int] = bits_per_s_of
     ):
         self._read = read
         self._before = read()

@@ -12,7 +12,7 @@ from campaigns.domain.plan.body import file_bytes, with_bodies
 from campaigns.domain.plan.load import MAX_WEIGHT
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
+from campaigns.domain.plan.tls_options import read_tls_options
 from campaigns.domain.plan.turns import MOST_ARMS, TurnsOrder, why_not_in_turns
 from campaigns.domain.typed_text import JsonReader
 
@@ -73,13 +73,36 @@ class Order:
     def _read(cls, data: dict[str, Any]) -> Self:
         is_probe = bool(data.get("probe"))
         secrets = data.get("secrets") or {}
-        plan = Plan.from_json(_with_files(_probe_plan(data) if is_probe else data["plan"], data))
+        if is_probe:
+            what = {"steps": [data["step"]]} if "step" in data else {"exchange": data["exchange"]}
+            fields = {
+                **what,
+                "load": {"model": "sequential", "requests": 1},
+                "timeouts": data.get("timeouts") or {},
+                "auth": data.get("auth") or {},
+                "http_version": data.get("http_version") or "1.1",
+                "redirects": data.get("redirects") or "off",
+                "session": {"cookies": bool(data.get("cookies"))},
+            }
+        else:
+            fields = data["plan"]
+        bodies = data.get("bodies")
+        if bodies and isinstance(fields, dict) and isinstance(fields.get("steps"), list):
+            # The files that the order has beside it.
+            fields = {**fields, "steps": [with_bodies(step, bodies) for step in fields["steps"]]}
+        plan = Plan.from_json(fields)
         for blob in (blob for step in plan.steps for blob in step.files):
             file_bytes(blob)
         endpoint = _read_endpoint(data["endpoint"], secrets)
         shard = _read_shard(data.get("shard") or {"index": 0, "count": 1})
         if endpoint.is_websocket != (plan.exchange is not None):
             raise ValueError("an exchange needs ws or wss, and steps need http or https")
+        hosts, message = data["policy"].get("hosts") or {}, data.get("message")
+        dead_man_s = data.get("dead_man_s")
+        if dead_man_s is not None and not float(dead_man_s) > 0:
+            raise ValueError(f"dead_man_s must be above 0, not {dead_man_s}")
+        if message is not None and not isinstance(message, str):
+            raise ValueError("message must be a text or null")
         return cls(
             run=str(data.get("run", "")),
             plan=plan.for_injectors(shard.count),
@@ -87,13 +110,13 @@ class Order:
             mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
             shard=shard,
             allowed=parse_networks(data["policy"]["allow"]),
-            hosts=_read_hosts(data["policy"].get("hosts")),
+            hosts={host_key(host): parse_networks(allow) for host, allow in hosts.items()},
             never=frozenset(map(str, data["policy"].get("never") or ())),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,
             secret=str(secrets.get("auth") or ""),
-            dead_man_s=_read_dead_man(data.get("dead_man_s")),
-            message=_read_message(data.get("message")),
+            dead_man_s=None if dead_man_s is None else float(dead_man_s),
+            message=message,
         )
 
     def allowed_under(self, host: str) -> tuple[Allowed, ...]:
@@ -103,52 +126,17 @@ class Order:
         return self.hosts.get(host_key(host), self.hosts.get("", ()))
 
 
-def _read_hosts(data: Any) -> dict[str, tuple[Allowed, ...]]:
-    return {host_key(host): parse_networks(allow) for host, allow in (data or {}).items()}
-
-
-def _read_dead_man(value: Any) -> float | None:
-    if value is None:
-        return None
-    if not float(value) > 0:
-        raise ValueError(f"dead_man_s must be above 0, not {value}")
-    return float(value)
-
-
-def _read_message(value: Any) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise ValueError("message must be a text or null")
-    return value
-
-
-def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
-    what = {"steps": [data["step"]]} if "step" in data else {"exchange": data["exchange"]}
-    return {
-        **what,
-        "load": {"model": "sequential", "requests": 1},
-        "timeouts": data.get("timeouts") or {},
-        "auth": data.get("auth") or {},
-        "http_version": data.get("http_version") or "1.1",
-        "redirects": data.get("redirects") or "off",
-        "session": {"cookies": bool(data.get("cookies"))},
-    }
-
-
-def _with_files(plan: Any, data: dict[str, Any]) -> Any:
-    """The plan with the files that the order has beside it."""
-    bodies = data.get("bodies")
-    if not bodies or not isinstance(plan, dict) or not isinstance(plan.get("steps"), list):
-        return plan
-    return {**plan, "steps": [with_bodies(step, bodies) for step in plan["steps"]]}
-
-
 def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
+    reader = JsonReader(data.get("tls") or {}, "tls")
+    tls = read_tls_options(reader)
+    if reader.errors:
+        raise ValueError("; ".join(f"{name}: {text}" for name, text in reader.errors.items()))
     endpoint = Origin(
         scheme=str(data["scheme"]),
         host=str(data["host"]).strip("[]"),
         port=int(data["port"]),
         verify_tls=bool(data.get("verify_tls", True)),
-        tls=_read_tls(data.get("tls") or {}),
+        tls=tls.resolved(),
         client_key_pem=str(secrets.get("client_key") or ""),
         address=str(data.get("address") or ""),
     )
@@ -161,14 +149,6 @@ def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
     if endpoint.address and not is_address(endpoint.address):
         raise ValueError(f"{endpoint.address!r} is not an address")
     return endpoint
-
-
-def _read_tls(data: dict[str, Any]) -> TlsOptions:
-    reader = JsonReader(data, "tls")
-    options = read_tls_options(reader)
-    if reader.errors:
-        raise ValueError("; ".join(f"{name}: {text}" for name, text in reader.errors.items()))
-    return options.resolved()
 
 
 def _read_shard(data: dict[str, Any]) -> LoadSlice:

@@ -18,13 +18,12 @@ from typing import Any
 import gevent
 from gevent import get_hub, getcurrent
 
-from workers.injector.connection import now
+from workers.injector.connection import NS, now
 
 _CLOCK_MONOTONIC = 1
 _NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 _ABSOLUTE = 1
 _READ = 1
-_NS = 1_000_000_000
 # The hub serves nothing else while the pacer spins, so this must be short.
 _MOST_LEAD_NS = 100_000
 _LATE_STEP_NS, _EARLY_STEP_NS = 4_000, -1_000
@@ -67,17 +66,17 @@ class TimerfdPacer:
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create failed")
         self._watcher = gevent.get_hub().loop.io(self._fd, _READ)
-        self._watcher.start(self._expired)
+        self._watcher.start(self._fire)
 
     def wake_at(self, instant_ns: int) -> None:
         """Wake once at an instant of time.monotonic_ns; at once if it is in the past."""
         self._instant_ns = instant_ns
         self._was_ahead = instant_ns > time.monotonic_ns()
         early_ns = max(instant_ns - self._lead.ns, 1)
-        self._spec.it_value.tv_sec, self._spec.it_value.tv_nsec = divmod(early_ns, _NS)
+        self._spec.it_value.tv_sec, self._spec.it_value.tv_nsec = divmod(early_ns, NS)
         self._settime(self._fd, _ABSOLUTE, ctypes.byref(self._spec), None)
 
-    def _expired(self) -> None:
+    def _fire(self) -> None:
         try:
             os.read(self._fd, 8)
         except BlockingIOError:
@@ -104,7 +103,7 @@ class TimerPacer:
     def wake_at(self, instant_ns: int) -> None:
         self._timer.stop()
         self._timer.close()
-        wait_s = max(0.0, (instant_ns - time.monotonic_ns()) / _NS)
+        wait_s = max(0.0, (instant_ns - time.monotonic_ns()) / NS)
         self._timer = gevent.get_hub().loop.timer(wait_s)
         self._timer.start(self._callback)
 

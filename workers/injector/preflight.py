@@ -46,16 +46,30 @@ def find_capacity(order: Order, addresses: list[str], n_arms: int = 1) -> Capaci
     descriptors = raise_descriptor_limit()
     possible = descriptors - SPARE_DESCRIPTORS
     ports = machine.count_ephemeral_ports() or _MANY
-    needed, useful = crew.connections_of(order.plan, order.shard)
-    _refuse_more_than(possible, ports, needed * n_arms)
+    n_needed, useful = crew.connections_of(order.plan, order.shard)
+    _refuse_more_than(possible, ports, n_needed * n_arms)
     most = min(possible, ports) // n_arms
     cpu_quota = machine.read_cores()
-    warnings = (
+    reuse = machine.time_wait_reuse()
+    is_loopback = bool(addresses) and all(ip_address(each).is_loopback for each in addresses)
+    is_reused_soon = reuse == 1 or (reuse == 2 and is_loopback)
+    warnings = [
         _descriptor_warning(order, possible),
-        _port_warning(order, ports, _wait_s(addresses)),
-        _clock_warning(machine.clock_source()),
-        _quota_warning(cpu_quota),
-    )
+        _port_warning(order, ports, _REUSE_S if is_reused_soon else _TIME_WAIT_S),
+    ]
+    # Clock sources that need no system call or device access are fast enough.
+    if (source := machine.clock_source()) and source not in _QUICK_CLOCKS:
+        warnings.append(
+            f"This machine's clock source is {source}, which is slow to read. Each request reads "
+            "it several times. Switch to a fast one (tsc) if there is one."
+        )
+    # A process of one thread cannot use up a whole core's quota.
+    if cpu_quota is not None and cpu_quota < 1:
+        warnings.append(
+            f"This process may use only {cpu_quota:.2g} of a core (the CPU quota of its control "
+            "group). Whenever it has used that up, requests and replies wait. Raise the limit to "
+            "a whole core."
+        )
     return Capacity(
         connections=most if useful is None else min(most, useful),
         descriptors=descriptors,
@@ -64,18 +78,18 @@ def find_capacity(order: Order, addresses: list[str], n_arms: int = 1) -> Capaci
     )
 
 
-def _refuse_more_than(descriptors: int, ports: int, wanted: int) -> None:
-    if wanted > descriptors:
+def _refuse_more_than(descriptors: int, ports: int, count: int) -> None:
+    if count > descriptors:
         raise Refusal(
             "client_fd_exhausted",
-            f"{wanted} connections need {wanted + SPARE_DESCRIPTORS} open files, but this "
+            f"{count} connections need {count + SPARE_DESCRIPTORS} open files, but this "
             f"process is limited to {descriptors + SPARE_DESCRIPTORS}. {_ADVICE} raise the limit "
             "(ulimit -n).",
         )
-    if wanted > ports:
+    if count > ports:
         raise Refusal(
             "client_ports",
-            f"{wanted} connections to one address need {wanted} local ports, but this machine has "
+            f"{count} connections to one address need {count} local ports, but this machine has "
             f"{ports}. {_ADVICE} widen net.ipv4.ip_local_port_range.",
         )
 
@@ -108,42 +122,15 @@ def _port_warning(order: Order, ports: int, wait_s: int) -> str:
         load, order.plan.longest_session, is_kept=mode == ConnectionMode.KEEP_ALIVE
     )
     own_per_s = rate_per_s * float(order.shard.share) * of_each
-    wanted = ceil(own_per_s * min(wait_s, planned_duration_s(load) or wait_s))
-    if wanted <= ports:
+    n_ports = ceil(own_per_s * min(wait_s, planned_duration_s(load) or wait_s))
+    if n_ports <= ports:
         return ""
     return (
         f"If the injector closes first, each local port stays in use for {wait_s} s, so "
-        f"{own_per_s:,.0f} new connections per second need {wanted:,} ports. This machine has "
+        f"{own_per_s:,.0f} new connections per second need {n_ports:,} ports. This machine has "
         f"{ports:,} per address, enough for {ports / wait_s:,.0f} per second. {_ADVICE} lower the "
         "rate, use keep-alive, or widen net.ipv4.ip_local_port_range."
     )
-
-
-def _clock_warning(source: str) -> str:
-    """Clock sources that need no system call or device access are fast enough."""
-    if not source or source in _QUICK_CLOCKS:
-        return ""
-    return (
-        f"This machine's clock source is {source}, which is slow to read. Each request reads it "
-        "several times. Switch to a fast one (tsc) if there is one."
-    )
-
-
-def _quota_warning(cores: float | None) -> str:
-    """A process of one thread cannot use up a whole core's quota."""
-    if cores is None or cores >= 1:
-        return ""
-    return (
-        f"This process may use only {cores:.2g} of a core (the CPU quota of its control group). "
-        "Whenever it has used that up, requests and replies wait. Raise the limit to a whole core."
-    )
-
-
-def _wait_s(addresses: list[str]) -> int:
-    """How long a port stays unusable after this side has closed it."""
-    reuse = machine.time_wait_reuse()
-    is_loopback = bool(addresses) and all(ip_address(each).is_loopback for each in addresses)
-    return _REUSE_S if reuse == 1 or (reuse == 2 and is_loopback) else _TIME_WAIT_S
 
 
 def raise_descriptor_limit() -> int:

@@ -13,7 +13,7 @@ from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.step import Redirects
 from workers.injector import faults, http1
 from workers.injector.attempt import interrupt_overdue, kind_of
-from workers.injector.connection import NS, Connection, Dialler, now
+from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import protocol_of
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
@@ -43,9 +43,6 @@ class HttpProber(Prober):
         self.instants["send"] = now()
         data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
         self.instants["wait"] = now()
-        self._read(connection, data)
-
-    def _read(self, connection: Connection, data: bytes) -> None:
         self._reader = self.reader
         first = self.instants["wait"]
         self.read_to_end(connection, self.reader, self.reader.feed, data, first)
@@ -82,11 +79,11 @@ def _attempt(order: Order) -> dict[str, Any]:
         guard.admit(resolve(order.endpoint.dialled, order.endpoint.port))
     except Refusal as refusal:
         return _answer(None, began, {}, refusal.kind, str(refusal))
-    resolved = now()
+    lookup_end = now()
     if is_address(order.endpoint.dialled):
-        began, instants = resolved, {}
+        began, instants = lookup_end, {}
     else:
-        instants = {"dns": resolved}
+        instants = {"dns": lookup_end}
     error = _fetch(prober, int(order.plan.timeouts.total_s * NS))
     kind = error and kind_of(error, *prober.count_bytes())
     detail = faults.detail_of(error, kind) if error else ""
@@ -96,14 +93,14 @@ def _attempt(order: Order) -> dict[str, Any]:
 
 
 def _make_prober(order: Order, guard: Guard) -> Prober:
-    dialler = Dialler(
-        order.endpoint,
-        guard,
-        ConnectionMode.NEW,
-        order.plan.timeouts,
-        protocol=protocol_of(order.plan),
-    )
-    looker = _make_looker(order, guard)
+    settings = order.endpoint, guard, ConnectionMode.NEW, order.plan.timeouts
+    dialler = Dialler(*settings, protocol=protocol_of(order.plan))
+    looker = None
+    if order.endpoint.is_tls:
+        # Takes any certificate, and never sends a request.
+        tls = replace(order.endpoint.tls, fingerprint="")
+        lenient = replace(order.endpoint, verify_tls=False, tls=tls)
+        looker = Dialler(lenient, guard, ConnectionMode.NEW, order.plan.timeouts)
     if order.plan.exchange is not None:
         return WebSocketProber(dialler, ExchangeContext.of(order), order.message, looker)
     if order.plan.http_version == HttpVersion.HTTP_2:
@@ -117,25 +114,16 @@ def _make_prober(order: Order, guard: Guard) -> Prober:
     return HttpProber(dialler, request, looker)
 
 
-def _make_looker(order: Order, guard: Guard) -> Dialler | None:
-    """A dialler that takes any certificate; it never sends a request."""
-    if not order.endpoint.is_tls:
-        return None
-    tls = replace(order.endpoint.tls, fingerprint="")
-    lenient = replace(order.endpoint, verify_tls=False, tls=tls)
-    return Dialler(lenient, guard, ConnectionMode.NEW, order.plan.timeouts)
-
-
 def _fetch(prober: Prober, total_ns: int) -> Exception | None:
     failure: list[Exception] = []
 
-    def guarded() -> None:
+    def fetch() -> None:
         try:
             prober.fetch()
         except Exception as error:
             failure.append(error)
 
-    greenlet = gevent.Greenlet(guarded)
+    greenlet = gevent.Greenlet(fetch)
     prober.switch = greenlet.switch
     timer = gevent.get_hub().loop.timer(_SWEEP_S, _SWEEP_S)
     timer.start(lambda: interrupt_overdue([prober], now(), total_ns))
@@ -150,10 +138,15 @@ def _fetch(prober: Prober, total_ns: int) -> Exception | None:
 def _answer(
     prober: Prober | None, began: int, instants: dict[str, int], error: str | None, detail: str
 ) -> dict[str, Any]:
+    # The completed parts, each measured from the end of the previous one, so they add up.
+    parts, before = {}, began
+    for name, instant in instants.items():
+        parts[name] = instant // 1000 - before // 1000
+        before = instant
     return {
         "type": "probe",
         **(prober.reply_facts() if prober else _NOTHING),
-        "parts_us": _parts_us(began, instants),
+        "parts_us": parts,
         "response_us": max(instants.values(), default=now()) // 1000 - began // 1000,
         "error": error,
         "detail": detail,
@@ -163,12 +156,3 @@ def _answer(
             base64.b64encode(each).decode() for each in (prober.certificates if prober else [])
         ],
     }
-
-
-def _parts_us(began: int, instants: dict[str, int]) -> dict[str, int]:
-    """The completed parts, each measured from the end of the previous one, so they add up."""
-    parts, before = {}, began
-    for name, instant in instants.items():
-        parts[name] = instant // 1000 - before // 1000
-        before = instant
-    return parts

@@ -6,7 +6,7 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
-from workers.injector.reply_check import ReplyRules, RuleOutcome
+from workers.injector.reply_check import ReplyRules
 from workers.injector.request import Request, reply_of
 from workers.injector.request_keeper import body_of
 
@@ -42,8 +42,15 @@ class Prober(Worker):
         snippet, step = body_of(reader, SNIPPET_BYTES), self.request.step
         facts: dict[str, Any] = {"snippet": snippet.decode("utf-8", "replace")}
         if reader.is_complete and (step.checks or step.extract):
-            outcomes = ReplyRules(step).outcomes(reply_of(reader))
-            facts["rules"] = [_as_json(each) for each in outcomes]
+            facts["rules"] = [
+                {
+                    "rule": each.line,
+                    "holds": each.holds,
+                    "came": each.came,
+                    "value": each.value and each.value[:_MOST_OF_A_VALUE],
+                }
+                for each in ReplyRules(step).outcomes(reply_of(reader))
+            ]
         return facts
 
     @property
@@ -66,18 +73,18 @@ class Prober(Worker):
             raise
         self._note_connected()
         if connection.tls is not None:
-            self.instants["tls"] = connection.secured
+            self.instants["tls"] = connection.secured_ns
             tls = connection.tls
             version, cipher, bits, group = tls.in_words()
-            agreed = {"version": version, "cipher": cipher, "bits": bits, "group": group}
-            self.tls = {**agreed, "alpn": tls.alpn}
+            terms = {"version": version, "cipher": cipher, "bits": bits, "group": group}
+            self.tls = {**terms, "alpn": tls.alpn}
             self.certificates = tls.chain()
         return connection
 
     def _note_connected(self) -> None:
         """TCP was connected even if TLS failed afterwards."""
         if self.connection is not None:
-            self.instants["connect"] = self.connection.connected
+            self.instants["connect"] = self.connection.connected_ns
 
     def _look_at_refused_certificate(self) -> None:
         """In a second handshake, which accepts any; no request is sent over it."""
@@ -88,8 +95,3 @@ class Prober(Worker):
             pass  # the first failure is the answer
         finally:
             self.drop_connection()
-
-
-def _as_json(outcome: RuleOutcome) -> dict[str, Any]:
-    value = outcome.value and outcome.value[:_MOST_OF_A_VALUE]
-    return {"rule": outcome.line, "holds": outcome.holds, "came": outcome.came, "value": value}

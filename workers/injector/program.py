@@ -198,20 +198,15 @@ class Control:
     def _take(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
-            self._hand_over(line)
-
-    def _hand_over(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if isinstance(message, dict):
-            self._on_message(message)
-        else:
-            print(
-                f"Ignored a line on standard input that is not a JSON object: {line[:200]!r}",
-                file=sys.stderr,
-            )
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                message = None
+            if isinstance(message, dict):
+                self._on_message(message)
+            else:
+                text = "Ignored a line on standard input that is not a JSON object"
+                print(f"{text}: {line[:200]!r}", file=sys.stderr)
 
     def close(self) -> None:
         self._watcher.stop()
@@ -235,7 +230,10 @@ def main() -> int:
 
 
 def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
-    data = _parse(line)
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Refusal("bad_order", f"The order is not JSON: {error}.") from None
     protocol = data.get("protocol") if isinstance(data, dict) else None
     if protocol == PROTOCOL_OF_ARMS:
         order = ArmsOrder.from_json(data)
@@ -264,13 +262,6 @@ def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
         dead_man.close()
     writer.message(end.to_json())
     return OK
-
-
-def _parse(line: bytes) -> Any:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise Refusal("bad_order", f"The order is not JSON: {error}.") from None
 
 
 def _handle_message(

@@ -26,7 +26,7 @@ _SPARSEST = 0xFFF << _FINE_BITS
 
 # What the kernel noted of what was read, and the wall clock then.
 Notes = list[tuple[int, int, bytes]]
-Looked = tuple[Notes, int]
+ReadStamp = tuple[Notes, int]
 
 
 class ReadSample:
@@ -67,12 +67,12 @@ class ReadSample:
         the reply, in a handshake, lay unread. `holder`: whose `connection` it is, if not the
         worker's."""
         self._n += 1
-        timed = connection.timed
-        if timed is None:
-            timed = connection.timed = TimedRead(connection)
-        timed.holder = holder or worker
-        timed.attempts[worker.began] = worker, before_ns
-        connection.recv = timed
+        timer = connection.timer
+        if timer is None:
+            timer = connection.timer = TimedRead(connection)
+        timer.holder = holder or worker
+        timer.attempts[worker.began] = worker, before_ns
+        connection.recv = timer
 
     def begin_handshake(self, worker: Any, connection: Any) -> None:
         """TLS is about to begin: have it timed if its attempt is to be."""
@@ -115,16 +115,16 @@ class TimedRead:
                 connection.recv = self._plain
             return self._plain(size)
         if self._is_tls:
-            looked = _look(self._recvmsg)
+            stamp = _look(self._recvmsg)
             data = self._plain(size)
         else:
             data, notes, _, _ = self._recvmsg(size, _NOTE_BYTES)
-            looked = notes, time.time_ns()
+            stamp = notes, time.time_ns()
         # Of a reply that comes in parts the last one decides.
         for attempt, (worker, before_ns) in attempts.items():
-            worker.request.recorder.looked[attempt] = before_ns, looked
+            worker.request.recorder.read_stamps[attempt] = before_ns, stamp
             if self.adds_up:
-                attempts[attempt] = worker, before_ns + waited_ns(looked)
+                attempts[attempt] = worker, before_ns + waited_ns(stamp)
         return data
 
 
@@ -142,7 +142,7 @@ def unread_for_ns(sock: Any) -> int:
     return waited_ns(_look(sock.recvmsg))
 
 
-def _look(recvmsg: Any) -> Looked:
+def _look(recvmsg: Any) -> ReadStamp:
     """At the first unread byte, without reading it."""
     try:
         _, notes, _, _ = recvmsg(1, _NOTE_BYTES, socket.MSG_PEEK)
@@ -151,9 +151,9 @@ def _look(recvmsg: Any) -> Looked:
     return notes, time.time_ns()
 
 
-def waited_ns(looked: Looked) -> int:
+def waited_ns(stamp: ReadStamp) -> int:
     """How long before somebody looked the bytes had arrived; 0 if the kernel does not say."""
-    notes, wall_ns = looked
+    notes, wall_ns = stamp
     for level, kind, text in notes:
         if (level, kind) == (socket.SOL_SOCKET, STAMP):
             seconds, nanoseconds = _TIMESPEC.unpack_from(text)

@@ -30,12 +30,12 @@ from workers.injector.attempt_row import (
     redirected_us,
     take_hops,
 )
-from workers.injector.read_delay import Looked, waited_ns
+from workers.injector.read_delay import ReadStamp, waited_ns
 from workers.injector.request_keeper import Examples, RequestKeeper
 
 
 @dataclass(slots=True)
-class Unfinished:
+class OpenSecond:
     """`starts` counts the attempts that ended in it, by the second they started in.
 
     `ok_rows` and `durations_us` were counted but are not in the timings yet.
@@ -69,11 +69,11 @@ class Unfinished:
 
     def make_timings(self) -> None:
         """Put the durations that were noted into the timings."""
-        noted = {name: np.concatenate(parts) for name, parts in self.durations_us.items()}
+        durations_us = {name: np.concatenate(parts) for name, parts in self.durations_us.items()}
         self.durations_us.clear()
-        for name, timing in Timing.of_each(noted).items():
-            known = self.timings.get(name)
-            self.timings[name] = timing if known is None else known.merged(timing)
+        for name, timing in Timing.of_each(durations_us).items():
+            earlier = self.timings.get(name)
+            self.timings[name] = timing if earlier is None else earlier.merged(timing)
 
 
 NS = 1_000_000_000
@@ -129,11 +129,11 @@ class StepRecorder:
         self._is_scheduled = is_scheduled
         self._has_calls_between = has_calls_between
         self._rows: list[int] = []
-        self._unfinished: dict[int, Unfinished] = {}
+        self._open_seconds: dict[int, OpenSecond] = {}
         # What is found only now to have happened in a second that is written counts in the next.
         self._first_open: int | None = None
         # Those with durations that are in no timing yet, even if they are finished.
-        self._untimed: dict[int, Unfinished] = {}
+        self._untimed: dict[int, OpenSecond] = {}
         self.record = self._rows.extend
         self.failures: list[Failure] = []
         self.events: dict[str, list[int]] = {name: [] for name in EVENTS}
@@ -153,7 +153,7 @@ class StepRecorder:
         self.by_peer = PeerTally()
         # Of attempts whose reading was timed: start → how long what came before the reply lay
         # unread, ns, and what was noted when the reply was read.
-        self.looked: dict[int, tuple[int, Looked]] = {}
+        self.read_stamps: dict[int, tuple[int, ReadStamp]] = {}
 
     def compact_if_long(self) -> None:
         if len(self._rows) > _COMPACT_AT:
@@ -169,7 +169,14 @@ class StepRecorder:
         if self._rows:
             rows = np.fromiter(self._rows, np.int64, len(self._rows)).reshape(-1, _WIDTH)
             self._rows.clear()
-            self._add_rows(rows)
+            self.last_end_ns = max(self.last_end_ns, int(rows[:, END].max()))
+            self.last_start_ns = max(self.last_start_ns, int(rows[:, START].max()))
+            end_seconds = self.seconds_of(rows[:, END])
+            first, last = int(end_seconds.min()), int(end_seconds.max())
+            for second in range(first, last + 1):
+                part = rows if first == last else rows[end_seconds == second]
+                if len(part):
+                    self._add_ended(self._untimed_at(second), part)
         failures = self.failures[:]
         self.failures.clear()
         for failure in failures:
@@ -182,7 +189,15 @@ class StepRecorder:
             self._count_events(name, ends)
             if name in LATE:
                 self._count_events(late(name), ends[ends > self.until_ns])
-        self._add_sent()
+        if self._sent:
+            pairs = np.array(self._sent, dtype=np.int64).reshape(-1, 2)
+            self._sent.clear()
+            seconds = self.seconds_of(pairs[:, 0])
+            for second in np.unique(seconds).tolist():
+                part = pairs[seconds == second]
+                self._at(second).count("bytes_sent", int(part[:, 1].sum()))
+                is_late = part[:, 0] > self.until_ns
+                self._at(second).count("late_bytes_sent", int(part[is_late, 1].sum()))
 
     def _count_events(self, name: str, instants: np.ndarray) -> None:
         for second, count in zip(
@@ -216,27 +231,17 @@ class StepRecorder:
     def _open(self, second: int) -> int:
         return int(second) if self._first_open is None else max(int(second), self._first_open)
 
-    def _at(self, second: int) -> Unfinished:
-        return self._unfinished.setdefault(self._open(second), Unfinished())
+    def _at(self, second: int) -> OpenSecond:
+        return self._open_seconds.setdefault(self._open(second), OpenSecond())
 
-    def _untimed_at(self, second: int) -> Unfinished:
+    def _untimed_at(self, second: int) -> OpenSecond:
         """The same, about to get durations."""
         return self._untimed.setdefault(self._open(second), self._at(second))
 
-    def _add_rows(self, rows: np.ndarray) -> None:
-        self.last_end_ns = max(self.last_end_ns, int(rows[:, END].max()))
-        self.last_start_ns = max(self.last_start_ns, int(rows[:, START].max()))
-        ended = self.seconds_of(rows[:, END])
-        first, last = int(ended.min()), int(ended.max())
-        for second in range(first, last + 1):
-            part = rows if first == last else rows[ended == second]
-            if len(part):
-                self._add_ended(self._untimed_at(second), part)
-
-    def _add_ended(self, second: Unfinished, rows: np.ndarray) -> None:
-        started = self.seconds_of(rows[:, START])
-        first = int(started.min())
-        for start, count in enumerate(np.bincount(started - first).tolist(), first):
+    def _add_ended(self, second: OpenSecond, rows: np.ndarray) -> None:
+        start_seconds = self.seconds_of(rows[:, START])
+        first = int(start_seconds.min())
+        for start, count in enumerate(np.bincount(start_seconds - first).tolist(), first):
             second.starts[start] = second.starts.get(start, 0) + count
         is_carried = self.is_carried(rows[:, INTENDED], rows[:, END])
         if is_carried.any():
@@ -252,11 +257,21 @@ class StepRecorder:
             second.count("ok", len(rows))
             second.count("bytes_sent", len(rows) * self._request_size_bytes)
             second.count("bytes_received", int(rows[:, RECEIVED].sum()))
-            self._count_late(second, rows[self.is_late(rows)])
+            late_rows = rows[self.is_late(rows)]
+            second.count("late_ok", len(late_rows))
+            second.count("late_replies", len(late_rows))
+            second.count("late_bytes_sent", len(late_rows) * self._request_size_bytes)
+            second.count("late_bytes_received", int(late_rows[:, RECEIVED].sum()))
             if self.hops:
                 for start, end in rows[:, (START, END)].tolist():
                     self._count_hops(second, self.hops.get(start), end)
-            _add_sizes(second, rows)
+            # What a WebSocket received is no reply with a head.
+            head, body, whole = rows[:, HEAD:].sum(axis=0).tolist()
+            if head:
+                second.count("head_received", head)
+                second.count("body_received", body)
+                second.count("framing_received", whole - head - body)
+                second.count("body_squares", int(np.square(rows[:, BODY].astype(np.float64)).sum()))
             by_status = np.bincount(rows[:, STATUS])
             by_status[0] = 0  # of messages, which have none
             for status in np.flatnonzero(by_status).tolist():
@@ -276,14 +291,7 @@ class StepRecorder:
         """Which rows are of the tail."""
         return rows[:, END] > self.until_ns
 
-    def _count_late(self, second: Unfinished, rows: np.ndarray) -> None:
-        if len(rows):
-            second.count("late_ok", len(rows))
-            second.count("late_replies", len(rows))
-            second.count("late_bytes_sent", len(rows) * self._request_size_bytes)
-            second.count("late_bytes_received", int(rows[:, RECEIVED].sum()))
-
-    def _count_hops(self, second: Unfinished, hops: Hops | None, end: int) -> None:
+    def _count_hops(self, second: OpenSecond, hops: Hops | None, end: int) -> None:
         if hops is None:
             return
         second.count("redirects", len(hops.ends))
@@ -291,11 +299,11 @@ class StepRecorder:
             second.count(f"{prefix}bytes_sent", hops.sent_bytes)
             second.count(f"{prefix}bytes_received", hops.received_bytes)
 
-    def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
+    def _time_ok(self, second: OpenSecond, rows: np.ndarray) -> None:
         if self.hops:
-            followed = take_hops(self.hops, rows)
-            durations = redirected_us(rows, followed, self.durations_us)
-            self.had["redirects"] = np.isin(np.arange(len(rows)), list(followed))
+            hops_by_row = take_hops(self.hops, rows)
+            durations = redirected_us(rows, hops_by_row, self.durations_us)
+            self.had["redirects"] = np.isin(np.arange(len(rows)), list(hops_by_row))
         else:
             durations = self.durations_us(rows)
         late_us = (rows[:, END] - self.until_ns) // 1000
@@ -324,10 +332,10 @@ class StepRecorder:
         if not is_new.any():
             return
         take = self.lookups_us.pop
-        looked = np.array([take(start, -1) for start in rows[is_new, START].tolist()], np.int64)
+        lookups_us = np.array([take(start, -1) for start in rows[is_new, START].tolist()], np.int64)
         self.had["dns"] = is_new.copy()
-        self.had["dns"][is_new] = looked >= 0
-        durations["dns"], dns_us = looked[looked >= 0], np.maximum(looked, 0)
+        self.had["dns"][is_new] = lookups_us >= 0
+        durations["dns"], dns_us = lookups_us[lookups_us >= 0], np.maximum(lookups_us, 0)
         durations["connect"] = durations["connect"] - dns_us
         if "connect_tls" in durations:
             is_tls = rows[is_new, SECURED] > 0
@@ -340,11 +348,11 @@ class StepRecorder:
         if not self.queued_at:
             return lateness_us, lateness_us[:0]
         take = self.queued_at.pop
-        queued = np.array([take(start, 0) for start in rows[:, START].tolist()], dtype=np.int64)
-        waited = queued > 0
-        slot_wait = rows[waited, START] // 1000 - queued[waited] // 1000
+        queued_ns = np.array([take(start, 0) for start in rows[:, START].tolist()], dtype=np.int64)
+        is_queued = queued_ns > 0
+        slot_wait = rows[is_queued, START] // 1000 - queued_ns[is_queued] // 1000
         own_delay = lateness_us.copy()
-        own_delay[waited] -= slot_wait
+        own_delay[is_queued] -= slot_wait
         return own_delay, slot_wait
 
     def _sampled(
@@ -354,25 +362,25 @@ class StepRecorder:
         at, unread_us = self._unread(rows, durations, own_delay_us)
         if not len(at):
             return {}
-        sampled = durations["response"][at]
-        undelayed = sampled - np.minimum(own_delay_us[at] + unread_us.sum(axis=1), sampled)
+        sample_us = durations["response"][at]
+        undelayed_us = sample_us - np.minimum(own_delay_us[at] + unread_us.sum(axis=1), sample_us)
         if self.by_peer.at:
-            timed = rows[at]
-            self.by_peer.add_undelayed(timed, undelayed, self._is_measured(timed))
-        return {"sampled": sampled, "undelayed": undelayed}
+            sample_rows = rows[at]
+            self.by_peer.add_undelayed(sample_rows, undelayed_us, self._is_measured(sample_rows))
+        return {"sampled": sample_us, "undelayed": undelayed_us}
 
     def _unread(
         self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """(which attempts' reading was timed, how long the handshake and the reply of each lay
         unread, shape (k, 2))."""
-        if not self.looked:
+        if not self.read_stamps:
             return rows[:0, START], np.empty((0, 2), np.int64)
-        starts = np.array(sorted(self.looked), dtype=np.int64)
+        starts = np.array(sorted(self.read_stamps), dtype=np.int64)
         nearest = np.minimum(np.searchsorted(starts, rows[:, START]), len(starts) - 1)
         at = np.flatnonzero(starts[nearest] == rows[:, START])
-        looked = [self.looked.pop(start) for start in rows[at, START].tolist()]
-        unread_ns = [(before_ns, waited_ns(each)) for before_ns, each in looked]
+        reads = [self.read_stamps.pop(start) for start in rows[at, START].tolist()]
+        unread_ns = [(before_ns, waited_ns(stamp)) for before_ns, stamp in reads]
         return at, np.array(unread_ns, dtype=np.int64).reshape(-1, 2) // 1000
 
     def had_part(self, part: str, rows: np.ndarray) -> np.ndarray | slice:
@@ -394,7 +402,7 @@ class StepRecorder:
         self.last_start_ns = max(self.last_start_ns, failure.start)
         self.queued_at.pop(failure.start, None)
         self.lookups_us.pop(failure.start, None)
-        self.looked.pop(failure.start, None)
+        self.read_stamps.pop(failure.start, None)
         hops = self.hops.pop(failure.start, None)
         second = self._untimed_at(self.seconds_of(failure.end))
         start = self.seconds_of(failure.start)
@@ -437,18 +445,6 @@ class StepRecorder:
         if failure.status:
             second.note("failed_reply", np.array([took_us]))
 
-    def _add_sent(self) -> None:
-        if not self._sent:
-            return
-        pairs = np.array(self._sent, dtype=np.int64).reshape(-1, 2)
-        self._sent.clear()
-        seconds = self.seconds_of(pairs[:, 0])
-        for second in np.unique(seconds).tolist():
-            part = pairs[seconds == second]
-            self._at(second).count("bytes_sent", int(part[:, 1].sum()))
-            is_late = part[:, 0] > self.until_ns
-            self._at(second).count("late_bytes_sent", int(part[is_late, 1].sum()))
-
     def note_doubt(self, instant: int, count: int) -> None:
         """So many replies may have been those to other requests, as was seen now."""
         self._at(self.seconds_of(instant)).count("in_doubt", count)
@@ -460,8 +456,8 @@ class StepRecorder:
         arrivals count as started, and as nothing else.
         """
         in_flight = [self.seconds_of(start) for start in starts_in_flight]
-        parts = self._unfinished.items()
-        begun = sum(part.starts.get(number, 0) for second, part in parts if second >= number)
+        parts = self._open_seconds.items()
+        n_begun = sum(part.starts.get(number, 0) for second, part in parts if second >= number)
         over_the_edge = sum(
             count
             for second, part in parts
@@ -469,34 +465,24 @@ class StepRecorder:
             for start, count in part.starts.items()
             if start <= number
         )
-        unfinished = self._unfinished.pop(number, None) or Unfinished()
+        pending = self._open_seconds.pop(number, None) or OpenSecond()
         self._first_open = number + 1
-        unfinished.count("dropped", dropped)
-        never_sent = unfinished.counters.get("dropped", 0)
-        unfinished.count("started", begun + in_flight.count(number) + never_sent)
+        pending.count("dropped", dropped)
+        never_sent = pending.counters.get("dropped", 0)
+        pending.count("started", n_begun + in_flight.count(number) + never_sent)
         return Second(
             second=number,
             step=self.step,
-            counters=unfinished.counters,
-            errors=unfinished.errors,
-            statuses=unfinished.statuses,
+            counters=pending.counters,
+            errors=pending.errors,
+            statuses=pending.statuses,
             in_flight=over_the_edge + sum(1 for start in in_flight if start <= number),
-            timings=unfinished.timings,
-            details=unfinished.details,
+            timings=pending.timings,
+            details=pending.details,
             examples=self.examples.take(),
         )
 
     @property
     def last_second(self) -> int | None:
         """The latest second that something ended in and that is not finished yet."""
-        return max(self._unfinished, default=None)
-
-
-def _add_sizes(second: Unfinished, rows: np.ndarray) -> None:
-    """Of what ok replies consist; what a WebSocket received is no reply with a head."""
-    head, body, whole = rows[:, HEAD:].sum(axis=0).tolist()
-    if head:
-        second.count("head_received", head)
-        second.count("body_received", body)
-        second.count("framing_received", whole - head - body)
-        second.count("body_squares", int(np.square(rows[:, BODY].astype(np.float64)).sum()))
+        return max(self._open_seconds, default=None)

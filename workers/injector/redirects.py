@@ -12,7 +12,7 @@ from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind, redacted
 from campaigns.domain.plan.addresses import host_key, is_address
-from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.plan import Resolve
 from campaigns.domain.plan.session import NO_AUTH
 from campaigns.domain.plan.step import (
     MOST_REDIRECTS,
@@ -53,20 +53,19 @@ class OtherDialler(Dialler):
     """Opens connections to another origin, which count as the first one's, too."""
 
     def __init__(self, home: Dialler, order: Order, endpoint: Origin):
-        allowed = order.allowed_under(endpoint.host)
-        guard = Guard(endpoint, allowed, order.never)
+        guard = Guard(endpoint, order.allowed_under(endpoint.host), order.never)
         lookups = None
         if is_address(endpoint.dialled):
             guard.addresses = [endpoint.dialled]
         else:
             lookups = Lookups(endpoint.dialled, endpoint.port)
-        shared = home.reads, home.key_log, home.protocol
-        super().__init__(endpoint, guard, order.mode, order.plan.timeouts, lookups, *shared)
+        common = home.reads, home.key_log, home.protocol
+        super().__init__(endpoint, guard, order.mode, order.plan.timeouts, lookups, *common)
         self._home = home
         # Its connections close with those of the first one, and carry what is counted there.
         self.wire, self.lingering = home.wire, home.lingering
         self._asks_once = order.plan.resolve == Resolve.ONCE
-        self._asked: Lookups | None = None
+        self._old_lookups: Lookups | None = None
 
     def note_open(self) -> None:
         super().note_open()
@@ -81,11 +80,11 @@ class OtherDialler(Dialler):
         if self._asks_once and self._lookups is not None:
             self._guard.addresses = addresses
             # Others may still wait for its answer.
-            self._asked, self._lookups = self._lookups, None
+            self._old_lookups, self._lookups = self._lookups, None
         return addresses
 
     def close(self) -> None:
-        self._lookups = self._lookups or self._asked
+        self._lookups = self._lookups or self._old_lookups
         super().close()
 
 
@@ -109,8 +108,8 @@ class Origins:
         first = self.first_place(step)
         if place.origin == first.origin:
             return True
-        named = own_host(step.headers)
-        return bool(named) and place.origin == _named_origin(first.scheme, named)
+        host = own_host(step.headers)
+        return bool(host) and place.origin == _origin_at(first.scheme, host)
 
     def has_room(self, place: Url) -> bool:
         return place.origin in self._diallers or len(self._diallers) < MOST_ORIGINS
@@ -145,7 +144,7 @@ def endpoint_at(endpoint: Origin, place: Url) -> Origin:
 
 
 @lru_cache(maxsize=64)
-def _named_origin(scheme: str, authority: str) -> tuple[str, str, int] | None:
+def _origin_at(scheme: str, authority: str) -> tuple[str, str, int] | None:
     """What a Host header names; None for what is no host."""
     try:
         return Url.parse(f"{scheme}://{authority.strip()}").origin
@@ -153,7 +152,7 @@ def _named_origin(scheme: str, authority: str) -> tuple[str, str, int] | None:
         return None
 
 
-class Redirected:
+class CallWithRedirects:
     """What a call does besides: it keeps replies back that redirect it.
 
     `place` is where the request under way goes, `following` where its reply sends it, None at the
@@ -177,11 +176,11 @@ class Redirected:
         self.n_hops += 1
 
     def fault_in(self, reader: Any) -> ReplyFault | None:
-        location = _location(reader.head)
-        if location is None:
+        locations = http1.header_values(reader.head.headers, "location")
+        if reader.head.status not in STATUSES or not locations:
             return super().fault_in(reader)
         try:
-            place = self.place.led_to(location)
+            place = self.place.led_to(locations[0])
         except ValueError as error:
             return ReplyFault(Kind.REDIRECT_FAILED, f"a Location to follow; {error}")
         if not self.origins.is_home(place, self.first_step):
@@ -208,24 +207,18 @@ class Redirected:
             self.row = marks
 
 
-def _location(head: Head) -> str | None:
-    if head.status not in STATUSES:
-        return None
-    return next((value for name, value in head.headers if name.lower() == "location"), None)
-
-
 _SLOTS = ("first_step", "following", "n_hops", "origins", "place", "row")
 
 
-class RedirectedCall(Redirected, Call):
+class RedirectedCall(CallWithRedirects, Call):
     __slots__ = _SLOTS
 
 
-class CheckedRedirectedCall(Redirected, CheckedCall):
+class CheckedRedirectedCall(CallWithRedirects, CheckedCall):
     __slots__ = _SLOTS
 
 
-class TakingRedirectedCall(Redirected, TakingCall):
+class TakingRedirectedCall(CallWithRedirects, TakingCall):
     __slots__ = _SLOTS
 
 
@@ -234,7 +227,7 @@ class FailureAfterRedirects:
 
     __slots__ = ("_call", "_failures")
 
-    def __init__(self, call: Redirected, failures: Any):
+    def __init__(self, call: CallWithRedirects, failures: Any):
         self._call, self._failures = call, failures
 
     def append(self, failure: Failure) -> None:
@@ -271,7 +264,7 @@ class FollowsRedirects:
 
     def _bytes_of(self, call: Any, is_last: bool) -> bytes:
         data = super()._bytes_of(call, is_last)
-        call.begin(self._context.origins, self._sent)
+        call.begin(self._context.origins, self._sent_step)
         return data
 
     def _follow(self, call: Any, hops: Hops, intended: int, start: int) -> float | None:
@@ -282,7 +275,7 @@ class FollowsRedirects:
         )
         hops.add(call.row, call.size_bytes)
         call.recorder.lookups_us.pop(start, None)
-        step = self._sent = step_after(self._sent, call.reader.head.status, place.path)
+        step = self._sent_step = step_after(self._sent_step, call.reader.head.status, place.path)
         if origins.is_home(place, call.first_step):
             call.go_on(self._context.make_bytes(self._with_cookies(step), False))
             return self.exchange(call, intended, start)
@@ -316,8 +309,8 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
 
     __slots__ = ("_others",)
 
-    def __init__(self, *given: Any):
-        super().__init__(*given)
+    def __init__(self, *args: Any):
+        super().__init__(*args)
         self._others: dict[Dialler, Connection] = {}
 
     def bytes_elsewhere(self, place: Url, step: Step) -> bytes:
@@ -337,7 +330,12 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
             # What comes on the own connection says nothing of this reply.
             self.settle()
         finally:
-            self._keep_other()
+            if self.connection is not None:
+                self._lay_aside(self.connection)
+                self._others[self.dialler] = self.connection
+                if len(self._others) > MOST_CONNECTIONS:
+                    dialler = next(iter(self._others))
+                    dialler.hang_up(self._others.pop(dialler))
             self.dialler, self.connection = own
             if self.connection is not None:
                 self.connection.watcher.start(self.switch)
@@ -347,15 +345,6 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
         """Nobody waits for it: if the server closes it, that is seen when it is used again."""
         if connection is not None:
             connection.watcher.stop()
-
-    def _keep_other(self) -> None:
-        if self.connection is None:
-            return
-        self._lay_aside(self.connection)
-        self._others[self.dialler] = self.connection
-        if len(self._others) > MOST_CONNECTIONS:
-            dialler = next(iter(self._others))
-            dialler.hang_up(self._others.pop(dialler))
 
     def leave_others(self) -> None:
         while self._others:
@@ -392,11 +381,11 @@ class _Chain:
 
     def place_behind(self, answer: dict[str, Any]) -> Url | None:
         """Where a reply redirects to, if that is to be followed and can be."""
-        location = _header(answer, "location")
-        if answer["error"] or answer["status"] not in STATUSES or location is None:
+        locations = http1.header_values(answer["headers"], "location")
+        if answer["error"] or answer["status"] not in STATUSES or not locations:
             return None
         try:
-            place = self._place.led_to(location)
+            place = self._place.led_to(locations[0])
         except ValueError as error:
             self._fault = str(error)
             return None
@@ -419,18 +408,20 @@ class _Chain:
         url = redacted(f"{self._place}{self._place.path}")
         hop = {"url": url, "status": answer["status"], "response_us": answer["response_us"]}
         self._way.append(hop)
-        self._step = step_after(self._step, answer["status"], place.path)
+        step = self._step = step_after(self._step, answer["status"], place.path)
         self._place = place
-        return self._order_to(place)
-
-    def _order_to(self, place: Url) -> Order:
         order, is_home = self._order, self._is_home(place)
-        step = self._step if is_home else without_credentials(self._step)
+        if not is_home:
+            step = without_credentials(step)
         if self._jar is not None:
             origin = None if is_home else (place.host, place.scheme == "https")
             if cookies := self._jar.header(place.path, origin):
                 step = with_cookies(step, cookies)
-        plan = _with_less_time(order.plan, step, self._way_us)
+        limits = order.plan.timeouts
+        left_s = max(_SHORTEST_S, limits.total_s - self._way_us / 1e6)
+        names = ("connect_s", "tls_s", "total_s")
+        limits = replace(limits, **{name: min(getattr(limits, name), left_s) for name in names})
+        plan = replace(order.plan, steps=(step,), timeouts=limits)
         if is_home:
             return replace(order, plan=plan)
         return replace(
@@ -464,14 +455,3 @@ class _Chain:
             where = f"after a redirect to {self._place}"
             whole["detail"] = ", ".join(filter(None, (answer["detail"], where)))
         return answer | whole
-
-
-def _header(answer: dict[str, Any], wanted: str) -> str | None:
-    return next((value for name, value in answer["headers"] if name.lower() == wanted), None)
-
-
-def _with_less_time(plan: Plan, step: Step, way_us: int) -> Plan:
-    limits = plan.timeouts
-    left_s = max(_SHORTEST_S, limits.total_s - way_us / 1e6)
-    less = {name: min(getattr(limits, name), left_s) for name in ("connect_s", "tls_s", "total_s")}
-    return replace(plan, steps=(step,), timeouts=replace(limits, **less))

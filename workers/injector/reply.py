@@ -32,31 +32,20 @@ class ReplyReader:
     """A state machine; each state reads what it can and returns whether to continue.
 
     States are plain functions: bound methods would create reference cycles, and there is no garbage
-    collection while measuring. `keep_bytes`: how much of the body to keep in `kept`. `head_bytes`
+    collection while measuring. `keep_bytes`: how much of a body `body_start` keeps. `head_bytes`
     includes interim heads, `body_bytes` excludes framing.
     """
 
     __slots__ = (
-        "_at",
-        "_buffer",
-        "_left",
-        "_lines",
-        "_memo",
-        "_state",
-        "body_bytes",
-        "head",
-        "head_bytes",
-        "is_complete",
-        "keep_bytes",
-        "kept",
-        "received_bytes",
-    )
+        "_at", "_buffer", "_lines", "_memo", "_missing", "_state", "body_bytes", "body_start",
+        "head", "head_bytes", "is_complete", "keep_bytes", "received_bytes",
+    )  # fmt: skip
 
     def __init__(self, memo: HeadMemo, keep_bytes: int = 0):
         self._memo = memo
         self._buffer = b""
         self._at = 0
-        self._left = 0
+        self._missing = 0
         self._lines = 0
         self._state = _read_head
         self.head: Head | None = None
@@ -65,7 +54,7 @@ class ReplyReader:
         self.body_bytes = 0
         self.received_bytes = 0
         self.keep_bytes = keep_bytes
-        self.kept: bytes | bytearray = b""
+        self.body_start: bytes | bytearray = b""
 
     def feed(self, data: bytes) -> None:
         """Raises BadReply, also for bytes after the reply's end."""
@@ -118,22 +107,22 @@ class ReplyReader:
 
     def take_body(self, count: int) -> None:
         """Count `count` unread bytes as body."""
-        missing = self.keep_bytes - len(self.kept)
+        missing = self.keep_bytes - len(self.body_start)
         if missing > 0:
-            if not self.kept:
-                self.kept = bytearray()  # which grows in place, however small the parts are
-            self.kept += self._buffer[self._at : self._at + min(count, missing)]
+            if not self.body_start:
+                self.body_start = bytearray()  # which grows in place, however small the parts are
+            self.body_start += self._buffer[self._at : self._at + min(count, missing)]
         self._at += count
         self.body_bytes += count
         if self.body_bytes > BODY_CAP_BYTES:
             raise BadReply(Kind.BODY_CAP, f"a body of more than {BODY_CAP_BYTES} bytes")
 
-    def take_left(self) -> bool:
-        """Take what has arrived of the `_left` bytes; whether all have."""
-        count = min(self._left, self.unread_bytes)
-        self._left -= count
+    def take_missing(self) -> bool:
+        """Take what has arrived of the `_missing` bytes; whether all have."""
+        count = min(self._missing, self.unread_bytes)
+        self._missing -= count
         self.take_body(count)
-        return self._left == 0
+        return self._missing == 0
 
 
 def _read_head(reader: ReplyReader) -> bool:
@@ -159,7 +148,7 @@ def _read_head(reader: ReplyReader) -> bool:
     elif head.body_bytes is None:
         reader._state = _read_until_close
     else:
-        reader._left = head.body_bytes
+        reader._missing = head.body_bytes
         reader._state = _read_length
     return True
 
@@ -180,7 +169,7 @@ def _refuse_non_head(reader: ReplyReader) -> None:
 
 
 def _read_length(reader: ReplyReader) -> bool:
-    return reader.take_left() and _finish(reader)
+    return reader.take_missing() and _finish(reader)
 
 
 def _read_until_close(reader: ReplyReader) -> bool:
@@ -195,16 +184,16 @@ def _read_chunk_size(reader: ReplyReader) -> bool:
     match = _CHUNK_SIZE.fullmatch(line)
     if match is None:
         raise BadReply(Kind.HTTP_PARSE, f"not a chunk size: {line[:40]!r}")
-    reader._left = int(match[1], 16)
-    if reader.body_bytes + reader._left > BODY_CAP_BYTES:
-        raise BadReply(Kind.BODY_CAP, f"a chunk of {reader._left} bytes")
+    reader._missing = int(match[1], 16)
+    if reader.body_bytes + reader._missing > BODY_CAP_BYTES:
+        raise BadReply(Kind.BODY_CAP, f"a chunk of {reader._missing} bytes")
     reader._lines = 0
-    reader._state = _read_chunk if reader._left else _read_trailer
+    reader._state = _read_chunk if reader._missing else _read_trailer
     return True
 
 
 def _read_chunk(reader: ReplyReader) -> bool:
-    if not reader.take_left():
+    if not reader.take_missing():
         return False
     reader._state = _read_chunk_end
     return True
@@ -252,7 +241,7 @@ class Undecodable(ValueError):
     """Why a body cannot be read, as a clause."""
 
 
-def decoded(body: bytes, coding: str, most_bytes: int, *, is_whole: bool = True) -> bytes:
+def decode_body(body: bytes, coding: str, most_bytes: int, *, is_whole: bool = True) -> bytes:
     """The first `most_bytes` of what `coding`, a Content-Encoding, stands for; `is_whole`: `body`
     is all of it. Raises Undecodable."""
     for name in reversed(coding.lower().split(",")):
@@ -272,14 +261,14 @@ def decoded(body: bytes, coding: str, most_bytes: int, *, is_whole: bool = True)
 
 def _gzip(body: bytes, most_bytes: int) -> tuple[bytes, bool]:
     """Members one after the other, as RFC 1952 allows."""
-    parts, left = [], most_bytes
+    parts, room_bytes = [], most_bytes
     while True:
         decoder = zlib.decompressobj(_GZIP)
-        parts.append(decoder.decompress(body, left))
-        left -= len(parts[-1])
+        parts.append(decoder.decompress(body, room_bytes))
+        room_bytes -= len(parts[-1])
         body = decoder.unused_data
         # What is no member is padding, which everybody leaves alone.
-        if not (body.startswith(_GZIP_MAGIC) and left > 0):
+        if not (body.startswith(_GZIP_MAGIC) and room_bytes > 0):
             return b"".join(parts), decoder.eof
 
 

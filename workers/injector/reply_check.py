@@ -15,8 +15,8 @@ from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.reply_rules import CheckKind, Extract, ReplyCheck, Source
 from campaigns.domain.plan.step import Step
 from campaigns.domain.typed_text import whole
-from workers.injector.http1 import Head
-from workers.injector.reply import Undecodable, decoded
+from workers.injector.http1 import Head, header_values
+from workers.injector.reply import Undecodable, decode_body
 
 # How much of a body, decoded, is looked at: by patterns, by JSON paths with wildcards or filters,
 # which then take at most about 0.2 s of the worst reply, and by others.
@@ -29,11 +29,11 @@ _EXCERPT = 200
 class Reply:
     """A whole reply, of whose body as much is at hand as `keep_bytes` of the rules asked for."""
 
-    __slots__ = ("_body", "_document", "head", "is_whole", "kept")
+    __slots__ = ("_body", "_document", "body_start", "head", "is_whole")
 
-    def __init__(self, head: Head | None, kept: bytes, *, is_whole: bool):
+    def __init__(self, head: Head | None, body_start: bytes, *, is_whole: bool):
         self.head = head
-        self.kept = kept
+        self.body_start = body_start
         self.is_whole = is_whole
         self._body: bytes | None = None
         self._document: Any = None
@@ -48,9 +48,9 @@ class Reply:
     def body(self) -> bytes:
         """Decoded, in UTF-8. Raises Undecodable."""
         if self._body is None:
-            body, head = self.kept, self.head
+            body, head = self.body_start, self.head
             if head.coding:
-                body = decoded(body, head.coding, BODY_BYTES, is_whole=self.is_whole)
+                body = decode_body(body, head.coding, BODY_BYTES, is_whole=self.is_whole)
             if head.charset:
                 body = bytes(body).decode(head.charset, "replace").encode("utf-8", "replace")
             self._body = body
@@ -79,13 +79,12 @@ class Reply:
         return self._document
 
     def headers(self, name: str) -> list[str]:
-        wanted = name.lower()
-        return [value for name, value in self.head.headers if name.lower() == wanted]
+        return header_values(self.head.headers, name.lower())
 
     def cookies(self, name: str) -> list[str]:
         """The last one first, as that is what stays."""
         pairs = (each.partition(";")[0].partition("=") for each in self.headers("set-cookie"))
-        return [value.strip() for given, _, value in pairs if given.strip() == name][::-1]
+        return [value.strip() for key, _, value in pairs if key.strip() == name][::-1]
 
     def beginning(self) -> str:
         """Of its body, for people."""
@@ -139,7 +138,18 @@ class ReplyRules:
         return None
 
     def take(self, reply: Reply) -> list[RuleOutcome]:
-        return [_taken(extract, take, reply) for extract, take in self._extracts]
+        outcomes = []
+        for extract, take in self._extracts:
+            came = ""
+            try:
+                value = take(reply)
+                if value is None:
+                    came = _instead(extract, reply)
+            except Undecodable as error:
+                value, came = None, str(error)
+            outcome = RuleOutcome(extract.line, came, extract.name, value, extract.may_miss)
+            outcomes.append(outcome)
+        return outcomes
 
     def outcomes(self, reply: Reply) -> list[RuleOutcome]:
         """Of all, also behind the first fault."""
@@ -175,11 +185,11 @@ def finder(check: ReplyCheck) -> Find:
     return partial(_equal, values_in, json.loads(check.equals))
 
 
-def _equal(values_in: "ValuesIn", wanted: Any, reply: Reply) -> list[Any] | None:
+def _equal(values_in: "ValuesIn", expected: Any, reply: Reply) -> list[Any] | None:
     """True is no 1 in JSON."""
-    is_flag = isinstance(wanted, bool)
+    is_flag = isinstance(expected, bool)
     for value in values_in(reply):
-        if value == wanted and isinstance(value, bool) == is_flag:
+        if value == expected and isinstance(value, bool) == is_flag:
             return [value]
     return None
 
@@ -193,16 +203,12 @@ def _came(check: ReplyCheck, find: Find, reply: Reply) -> str:
         if check.kind == CheckKind.STATUS:
             return f"the status is {reply.head.status}"
         if check.kind == CheckKind.JSON:
-            return _json_words(place or _reader(check.value)(reply))
+            values = place or _reader(check.value)(reply)
+            text = ", ".join(map(_json_text, values))[:_EXCERPT]
+            return f"there is {text}" if values else "nothing is at this path"
         return f"there is {place[:_EXCERPT]}" if place is not None else reply.beginning()
     except Undecodable as error:
         return str(error)
-
-
-def _json_words(values: list[Any]) -> str:
-    if not values:
-        return "nothing is at this path"
-    return f"there is {', '.join(map(_json_text, values))[:_EXCERPT]}"
 
 
 def _json_text(value: Any) -> str:
@@ -308,17 +314,6 @@ def _match(pattern: Any, text: str, group: int) -> str | None:
     """In bytes: of a text, RE2's binding works out where each character begins."""
     match = pattern.search(text.encode())
     return None if match is None else (match[group] or b"").decode("utf-8", "replace")
-
-
-def _taken(extract: Extract, take: Callable[[Reply], str | None], reply: Reply) -> RuleOutcome:
-    came = ""
-    try:
-        value = take(reply)
-        if value is None:
-            came = _instead(extract, reply)
-    except Undecodable as error:
-        value, came = None, str(error)
-    return RuleOutcome(extract.line, came, extract.name, value, extract.may_miss)
 
 
 def _instead(extract: Extract, reply: Reply) -> str:

@@ -12,7 +12,7 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.session import Auth, AuthKind
+from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.step import Step
 from workers.injector.http1 import Head, HeadMemo
 from workers.injector.order import Refusal
@@ -102,11 +102,11 @@ class Request:
 
     def recall(self, data: bytes) -> Known | None:
         """What is known of a reply if `data` is all of it, and nothing else."""
-        known = self.simple.get(data[: data.find(_BLANK_LINE) + 4])
-        if known is None or known[3] != len(data):
+        entry = self.simple.get(data[: data.find(_BLANK_LINE) + 4])
+        if entry is None or entry[3] != len(data):
             return None
-        self.latest, self.latest_known = data, known
-        return known
+        self.latest, self.latest_known = data, entry
+        return entry
 
     def remember(self, first: bytes, head: Head) -> None:
         """Let the hot path know an expected head of known length, if `first` begins with it.
@@ -119,14 +119,14 @@ class Request:
         self._longest = max(self._longest, size + body)
         self.recv_bytes = min(_MOST_RECV_BYTES, self._longest + 1)
         text = first[:size]
-        if self.memo.known.get(text) is not head:
+        if self.memo.heads.get(text) is not head:
             return
         if len(self.simple) >= _SIMPLE_CAP:
             self.simple.clear()
         self.simple[text] = (head.status, size, body, size + body, head.is_reusable)
 
 
-class Checked:
+class WithChecks:
     """What a request of a step with checks does besides; `rules` are the step's. `plain_head`: the
     last one whose status fits and whose body is at hand as it came."""
 
@@ -138,20 +138,20 @@ class Checked:
         """The reply that was recalled last passes again, without a look, if it comes again. One
         that fails is left to the slow path, which makes an example of it."""
         size = data.find(_BLANK_LINE) + 4
-        known = self.simple.get(data[:size])
-        if known is None or known[3] != len(data):
+        entry = self.simple.get(data[:size])
+        if entry is None or entry[3] != len(data):
             return None
         texts = self.rules.texts
         if texts is None:
-            head = self.memo.known.get(data[:size])
+            head = self.memo.heads.get(data[:size])
             if head is None or self.rules.fault(Reply.plain(data[size:], head)):
                 return None
         else:
             for text, is_absent in texts:
                 if (data.find(text, size) < 0) != is_absent:
                     return None
-        self.latest, self.latest_known = data, known
-        return known
+        self.latest, self.latest_known = data, entry
+        return entry
 
     def remember(self, first: bytes, head: Head) -> None:
         """A body that has to be decoded is left to the slow path as well."""
@@ -162,9 +162,9 @@ class Checked:
         head = reader.head
         if head is self.plain_head:
             # Over HTTP/2 each reply comes this way: texts in plain sight take no other call.
-            kept = reader.kept
+            body = reader.body_start
             for text, is_absent in self.rules.texts:
-                if (text in kept) == is_absent:
+                if (text in body) == is_absent:
                     break
             else:
                 return None
@@ -172,13 +172,13 @@ class Checked:
             return fault
         if broken := self.rules.fault(reply_of(reader)):
             return ReplyFault(Kind.CHECK_FAILED, *broken)
-        is_plain = len(reader.kept) == head.body_bytes and not (head.coding or head.charset)
+        is_plain = len(reader.body_start) == head.body_bytes and not (head.coding or head.charset)
         if self.rules.texts and is_plain:
             self.plain_head = head
         return None
 
 
-class CheckedRequest(Checked, Request):
+class CheckedRequest(WithChecks, Request):
     __slots__ = ("keep_bytes", "plain_head", "rules")
 
     def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder):
@@ -189,7 +189,8 @@ class CheckedRequest(Checked, Request):
 
 
 def reply_of(reader: Any) -> Reply:
-    return Reply(reader.head, reader.kept, is_whole=len(reader.kept) == reader.body_bytes)
+    body = reader.body_start
+    return Reply(reader.head, body, is_whole=len(body) == reader.body_bytes)
 
 
 def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
@@ -237,12 +238,9 @@ def _headers(plan: Plan, secret: str) -> tuple[tuple[str, str], ...]:
             "bad_order",
             "The plan sends credentials, but no secret is stored for it. Edit the plan and add it.",
         )
-    return (("Authorization", _value(plan.auth, secret)),)
-
-
-def _value(auth: Auth, secret: str) -> str:
-    if auth.kind == AuthKind.BASIC:
-        return "Basic " + base64.b64encode(f"{auth.user}:{secret}".encode()).decode()
+    if plan.auth.kind == AuthKind.BASIC:
+        pair = base64.b64encode(f"{plan.auth.user}:{secret}".encode()).decode()
+        return (("Authorization", f"Basic {pair}"),)
     if not all("!" <= ch <= "~" for ch in secret):
         raise Refusal("bad_order", "A bearer token must be printable ASCII without spaces.")
-    return f"Bearer {secret}"
+    return (("Authorization", f"Bearer {secret}"),)

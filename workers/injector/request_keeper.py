@@ -16,7 +16,7 @@ from campaigns.domain.metrics.kept_requests import COLUMNS, N_SLOWEST, PART_COLU
 from campaigns.domain.metrics.outcomes import Kind, printable, redacted, redacted_head
 from workers.injector.attempt_row import INTENDED, START, STATUS
 from workers.injector.connection import NS
-from workers.injector.reply import BODY_BYTES, Undecodable, decoded
+from workers.injector.reply import BODY_BYTES, Undecodable, decode_body
 
 _ABSENT = -(1 << 62)
 _NOBODY_WAITS = 1 << 62
@@ -79,7 +79,7 @@ class RequestKeeper:
                 return
         row = np.full((1, len(_FIELDS)), _ABSENT, dtype=np.int64)
         start = np.array([failure.start], dtype=np.int64)
-        known = {
+        values = {
             "start_ns": failure.start,
             "step": recorder.step,
             "start_us": int(recorder.offsets_us(start)[0]),
@@ -88,7 +88,7 @@ class RequestKeeper:
             "status": failure.status,
             "kind": _NUMBERS[failure.kind],
         }
-        for name, value in known.items():
+        for name, value in values.items():
             row[0, _AT[name]] = value
         if not is_warm_up:
             self._add(row)
@@ -99,11 +99,15 @@ class RequestKeeper:
         """Every request that began before has ended and been taken."""
         if self._is_all:
             return
-        failed = np.array(self._failed_starts, dtype=np.int64)
+        failed_starts = np.array(self._failed_starts, dtype=np.int64)
         self._failed_starts.clear()
-        starts = np.concatenate([*self._starts, failed])
+        starts = np.concatenate([*self._starts, failed_starts])
         for rows in self._rows:
-            self._number(rows, starts, oldest_ns)
+            begins = rows[:, _START_NS]
+            has_number = (rows[:, _NUMBER] == _ABSENT) & (begins < oldest_ns)
+            for place in np.flatnonzero(has_number).tolist():
+                n_earlier = int((starts < begins[place]).sum())
+                rows[place, _NUMBER] = self._n_settled + n_earlier + 1
         later = starts[starts >= oldest_ns]
         self._n_settled += len(starts) - len(later)
         self._starts = [later]
@@ -135,13 +139,6 @@ class RequestKeeper:
         self._n_warm_up += len(rows)
         if self._n_warm_up > self._most:
             self.forget_warm_up()
-
-    def _number(self, rows: np.ndarray, starts: np.ndarray, oldest_ns: int) -> None:
-        begins = rows[:, _START_NS]
-        is_known = (rows[:, _NUMBER] == _ABSENT) & (begins < oldest_ns)
-        for place in np.flatnonzero(is_known).tolist():
-            n_earlier = int((starts < begins[place]).sum())
-            rows[place, _NUMBER] = self._n_settled + n_earlier + 1
 
 
 _EMPTY = np.empty((0, len(_FIELDS)), dtype=np.int64)
@@ -193,7 +190,7 @@ class Examples:
         self.secrets: tuple[str, ...] = ()
         self._first: dict[tuple[Kind, int], int] = {}
         self._n_taken: dict[tuple[Kind, int], int] = {}
-        self._kept: list[dict[str, Any]] = []
+        self._examples: list[dict[str, Any]] = []
         self._characters = 0
 
     def note(
@@ -233,7 +230,7 @@ class Examples:
             "detail": self.clean(request, detail),
         }
         self._characters += sum(len(text) for text in example.values() if isinstance(text, str))
-        self._kept.append(example)
+        self._examples.append(example)
 
     def clean(self, request: Any, detail: str) -> str:
         """The beginning of a detail, without secrets."""
@@ -244,7 +241,7 @@ class Examples:
 
     def take(self) -> list[dict[str, Any]]:
         """All that are not written out, now to be."""
-        examples, self._kept = self._kept, []
+        examples, self._examples = self._examples, []
         return examples
 
 
@@ -272,8 +269,8 @@ def body_of(reader: Any, most_bytes: int) -> bytes:
     """Its beginning, decoded where that can be done."""
     if coding := reader.head.coding:
         with contextlib.suppress(Undecodable):
-            return decoded(reader.kept, coding, most_bytes, is_whole=False)
-    return reader.kept[:most_bytes]
+            return decode_body(reader.body_start, coding, most_bytes, is_whole=False)
+    return reader.body_start[:most_bytes]
 
 
 def _text(data: bytes) -> str:

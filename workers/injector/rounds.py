@@ -8,6 +8,7 @@ settled, because none of them knows what the others have seen.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil, inf
 from typing import Any, Protocol
 
@@ -21,23 +22,18 @@ from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED, ArmsEnd, Ar
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.load_rules import smallest_share
-from campaigns.domain.plan.turns import (
-    LONGEST_TRIAL_S,
-    TRIAL_S,
-    paced_per_s,
-    slowest_share,
-)
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, paced_per_s, slowest_share
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
-from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S, longest_attempt_ns
+from workers.injector.engine import DRAIN_ON_STOP_S, longest_attempt_ns, start_timers, watch_memory
 from workers.injector.order import ArmsOrder
 from workers.injector.pacer import Lead
 from workers.injector.read_delay import ReadSample
-from workers.injector.seconds import AFTER_REPLIES, TICK_S, in_flight_of
+from workers.injector.seconds import TICK_S, in_flight_of
 from workers.injector.tls_library import KeyLog
 from workers.injector.turns import ArmTurn, Pace, next_pace
-from workers.injector.vitals import HubLag, RestingCollector, VitalsReader, cpu_s
+from workers.injector.vitals import HubLag, RestingCollector, cpu_s
 
 _STAGE_S = 1.5
 _FEWEST_OF_STAGE, _ENOUGH_TO_SEE_A_QUEUE = 4, 10
@@ -63,7 +59,6 @@ class Rounds:
         self._order, self._turns = order, order.turns
         self._output = output
         self._key_log = key_log
-        self._loop = gevent.get_hub().loop
         self._rng = self._order_rng()
         self._reads = ReadSample(is_on=True)
         self._hub_lag = HubLag(int(TICK_S * NS))
@@ -80,10 +75,10 @@ class Rounds:
         self._begin: AsyncResult = AsyncResult()
         self._all_is_settled = False
         # Rounds that were begun: number and order; and places of those that are not told yet.
-        self._begun: list[tuple[int, list[int]]] = []
-        self._untold: list[int] = []
+        self._round_orders: list[tuple[int, list[int]]] = []
+        self._pending_places: list[int] = []
         self._n_missed = 0
-        self._told: list[ArmsRound] = []
+        self._rounds: list[ArmsRound] = []
         self._first = 0  # round of the present stage, or of the measurement
         self._end_ns = 0  # of the last whole round of the measurement
 
@@ -113,9 +108,9 @@ class Rounds:
         """Send from `start_ns` (CLOCK_MONOTONIC) on, the trial first; returns the end."""
         self._reads.begin()
         with RestingCollector() as collector:
-            timers = self._start_timers()
+            timers = start_timers(self._sweep, self._tick)
             began = cpu_s()
-            self._arms[0].seconds.watch(lambda vitals: self._watch_memory(collector, vitals))
+            self._arms[0].seconds.watch(partial(watch_memory, collector, self.stop))
             for arm in self._arms[1:]:
                 arm.seconds.watch()
             conductor = gevent.spawn(self._conduct, start_ns)
@@ -138,7 +133,7 @@ class Rounds:
         return ArmsEnd(
             outcome=COMPLETE if self._stop_reason is None else STOPPED,
             reason=self._stop_reason or "",
-            rounds=len(self._told),
+            rounds=len(self._rounds),
             settled=self._all_is_settled if self._is_shared else self._is_settled(),
             measured_us=max(0, min(now(), self._end_ns) - self._zero_ns) // 1000,
             cpu_us=round((user_s + system_s) * 1e6),
@@ -197,7 +192,7 @@ class Rounds:
         free_ns, is_new = start_ns, True
         while self._stop_reason is None:
             if is_new:
-                self._first = len(self._begun)
+                self._first = len(self._round_orders)
                 for arm in arms:
                     arm.try_pace(pace)
             free_ns = self._play_stage(free_ns, pace)
@@ -207,13 +202,19 @@ class Rounds:
                 arm.gather()
             tried_s = (free_ns - start_ns) / NS
             p95_s = max(arm.p95_s(self._first) for arm in arms)
-            pace_found = next_pace(pace, self._rounds_so_far(), p95_s)
-            is_new = pace_found.keeps_up is None and tried_s < LONGEST_TRIAL_S / 2
-            pace = pace_found if is_new else replace(pace, keeps_up=bool(pace_found.keeps_up))
-            n_tried = len(self._begun) - self._first
+            # Without the very first, which opened the connections.
+            places = range(max(1, self._first), len(self._round_orders))
+            rounds = [self._round(n, [arm.turns.all[n] for arm in arms]) for n in places]
+            better_pace = next_pace(pace, rounds, p95_s)
+            is_new = better_pace.keeps_up is None and tried_s < LONGEST_TRIAL_S / 2
+            pace = better_pace if is_new else replace(pace, keeps_up=bool(better_pace.keeps_up))
+            n_tried = len(self._round_orders) - self._first
             is_enough = tried_s >= least_s and (not pace.gap_s or n_tried >= _ENOUGH_TO_SEE_A_QUEUE)
             if not is_new and (is_enough or not pace.keeps_up):
-                self._output.pace(self._facts_of(pace))
+                names = ("slice_s", "gap_s", "rate_per_s", "asked_per_s", "keeps_up")
+                connections = [arm.n_connections for arm in arms]
+                facts = {name: getattr(pace, name) for name in names}
+                self._output.pace(facts | {"connections": connections})
                 break
         return pace, free_ns
 
@@ -222,7 +223,7 @@ class Rounds:
         until_ns, n_rounds = max(free_ns, now()) + int(_STAGE_S * NS), 0
         while self._stop_reason is None and (free_ns < until_ns or n_rounds < _FEWEST_OF_STAGE):
             begin_ns = max(free_ns, now() + _SOON_NS)
-            free_ns = self._play_round(begin_ns, pace, is_first=not self._begun)
+            free_ns = self._play_round(begin_ns, pace, is_first=not self._round_orders)
             n_rounds += 1
         self._wait_until(free_ns)
         patience_ns = now() + _PATIENCE_NS
@@ -234,7 +235,7 @@ class Rounds:
         limit_s = self._turns.limit_s
         self._zero_ns = begin_ns
         self._rng = self._order_rng()  # whatever a trial drew, which is longer on a busy machine
-        self._first = len(self._begun)
+        self._first = len(self._round_orders)
         for arm in self._arms:
             arm.measure(pace, begin_ns, limit_s)
         until_ns = begin_ns + int(limit_s * NS)
@@ -252,19 +253,19 @@ class Rounds:
                 break
             self._end_ns = free_ns = self._play_round(begin_ns, pace)
             self._tell_rounds()
-            n_rounds = len(self._begun) - self._first
+            n_rounds = len(self._round_orders) - self._first
             if n_rounds >= n_most or any(arm.load.is_used_up for arm in self._arms):
                 break
             # Neither the round under way nor the one before, which may have left something over.
             if look is not None and n_rounds >= look + 2:
                 self._gather()
-                if len(self._told) >= look:
-                    look = next_look(len(self._told))
+                if len(self._rounds) >= look:
+                    look = next_look(len(self._rounds))
                     if self._is_shared:
                         continue
                     if self._is_settled():
                         # What is under way was no part of this look, and might open it again.
-                        self._untold.clear()
+                        self._pending_places.clear()
                         break
                     if look is None:
                         break
@@ -298,8 +299,8 @@ class Rounds:
             one.want_connections(max(arm.n_connections for arm in alike))
         for place, number in enumerate(order):
             arms[number].take_turn(begin_ns + place * step_ns, pace, is_first=is_first)
-        self._untold.append(len(self._begun))
-        self._begun.append((len(self._begun) - self._first + self._n_missed, order))
+        self._pending_places.append(len(self._round_orders))
+        self._round_orders.append((len(self._round_orders) - self._first + self._n_missed, order))
         self._wait_until(begin_ns + (len(arms) - 1) * step_ns)
         return begin_ns + len(arms) * step_ns
 
@@ -318,53 +319,30 @@ class Rounds:
     def _tell_rounds(self) -> None:
         """Those of the measurement of which all is known by now."""
         instant = now()
-        for place in self._untold[:]:
+        for place in self._pending_places[:]:
             turns = [arm.turns.all[place] for arm in self._arms]
             is_measured = turns[0].begin_ns >= self._zero_ns
             pairs = zip(self._arms, turns, strict=True)
             if is_measured and not all(arm.knows_all(turn, instant) for arm, turn in pairs):
                 continue
-            self._untold.remove(place)
+            self._pending_places.remove(place)
             if is_measured:
                 each = self._round(place, turns)
-                self._told.append(each)
+                self._rounds.append(each)
                 self._output.round(each)
                 for turn in turns:
                     turn.ok.clear()
 
-    def _rounds_so_far(self) -> list[ArmsRound]:
-        """Of this stage of the trial, but the very first, which opened the connections."""
-        places = range(max(1, self._first), len(self._begun))
-        return [self._round(n, [arm.turns.all[n] for arm in self._arms]) for n in places]
-
     def _round(self, place: int, turns: Sequence[ArmTurn]) -> ArmsRound:
-        (number, order), zero_ns = self._begun[place], self._zero_ns
+        (number, order), zero_ns = self._round_orders[place], self._zero_ns
         began_us = (min(turn.begin_ns for turn in turns) - zero_ns) // 1000
         arms = tuple(turn.figures() for turn in turns)
         return ArmsRound(number, began_us, tuple(order), arms)
 
     def _is_settled(self) -> bool:
-        return is_settled(self._told, self._turns, len(self._arms))
-
-    def _facts_of(self, pace: Pace) -> dict[str, Any]:
-        return {
-            "slice_s": pace.slice_s,
-            "gap_s": pace.gap_s,
-            "rate_per_s": pace.rate_per_s,
-            "asked_per_s": pace.asked_per_s,
-            "keeps_up": pace.keeps_up,
-            "connections": [arm.n_connections for arm in self._arms],
-        }
+        return is_settled(self._rounds, self._turns, len(self._arms))
 
     # --- supervision -----------------------------------------------------------------------------
-    def _start_timers(self) -> list[Any]:
-        timers = []
-        for every_s, callback in ((SWEEP_S, self._sweep), (TICK_S, self._tick)):
-            timer = self._loop.timer(every_s, every_s, priority=AFTER_REPLIES)
-            timer.start(callback)
-            timers.append(timer)
-        return timers
-
     def _tick(self) -> None:
         self._hub_lag.tick(now())
         self._reads.tick()
@@ -394,8 +372,3 @@ class Rounds:
     @property
     def _n_in_flight(self) -> int:
         return sum(len(in_flight_of(arm.load.workers)) for arm in self._arms)
-
-    def _watch_memory(self, collector: RestingCollector, vitals: VitalsReader) -> None:
-        collector.look(vitals.rss_bytes)
-        if vitals.is_near_memory_limit:
-            self.stop(StopReason.MEMORY, drain_s=0.0)

@@ -105,7 +105,17 @@ class Seconds:
         self._dialler.count_open(w.connection for w in self._workers if w.connection)
         self._finish_seconds(now())
         self._finish_steps()
-        self._finish_last_seconds(dropped)
+        # What is left; the last second is usually incomplete.
+        for worker in self._workers:
+            worker.settle()
+        for recorder in self._recorders:
+            recorder.compact()
+        recorders = (*self._recorders, *(visits for _, visits in self._visits))
+        last_seconds = [r.last_second for r in recorders if r.last_second is not None]
+        is_left = dropped or self._dialler.has_wire
+        last = max(last_seconds, default=self._next_second if is_left else self._next_second - 1)
+        while self._next_second <= last:
+            self._finish_second(dropped if self._next_second == last else 0)
         self._finish_steps()
         self._timer.close()
         self._vitals.close()
@@ -116,19 +126,6 @@ class Seconds:
         until = min((end for end in doubts if end is not None), default=instant)
         while self._recorders[0].seconds_of(min(until, instant)) > self._next_second:
             self._finish_second()
-
-    def _finish_last_seconds(self, dropped: int) -> None:
-        """Write what is left at the end; the last second is usually incomplete."""
-        for worker in self._workers:
-            worker.settle()
-        for recorder in self._recorders:
-            recorder.compact()
-        recorders = (*self._recorders, *(visits for _, visits in self._visits))
-        unfinished = [r.last_second for r in recorders if r.last_second is not None]
-        is_left = dropped or self._dialler.has_wire
-        last = max(unfinished, default=self._next_second if is_left else self._next_second - 1)
-        while self._next_second <= last:
-            self._finish_second(dropped if self._next_second == last else 0)
 
     def _finish_second(self, dropped: int = 0) -> None:
         self._finish_steps()
@@ -166,7 +163,7 @@ class Seconds:
             starts += [
                 worker.doubtful_start
                 for worker in parting
-                if worker.held is not None and worker.request.recorder is recorder
+                if worker.latest_row is not None and worker.request.recorder is recorder
             ]
             self._oldest_ns = min([self._oldest_ns, *starts])
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
@@ -183,8 +180,8 @@ class Seconds:
         for recorder in self._recorders:
             recorder.make_timings(rows[0].second)
             yield
-        oldest_untimed = (recorder.oldest_untimed_ns for recorder in self._recorders)
-        self._keeper.settle(min(self._oldest_ns, *oldest_untimed))
+        oldest_starts = (recorder.oldest_untimed_ns for recorder in self._recorders)
+        self._keeper.settle(min(self._oldest_ns, *oldest_starts))
         lags = self.hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),
@@ -204,7 +201,7 @@ class Seconds:
 
 
 def _p99_us(rows: list[Second], name: str) -> float:
-    merged = Timing()
+    timing = Timing()
     for row in rows:
-        merged = merged.merged(row.timings.get(name) or Timing())
-    return merged.percentile_us(99_000) or 0.0
+        timing = timing.merged(row.timings.get(name) or Timing())
+    return timing.percentile_us(99_000) or 0.0

@@ -15,12 +15,12 @@ from campaigns.domain.metrics.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, Dialler, now
+from workers.injector.connection import NS, Dialler, Waking, now
 from workers.injector.http1 import Head
 from workers.injector.recorder import Failure
 from workers.injector.reply import ReplyReader
 from workers.injector.reply_check import ReplyRules
-from workers.injector.request import Checked, ReplyFault, Request, reply_of
+from workers.injector.request import ReplyFault, Request, WithChecks, reply_of
 from workers.injector.users import SessionContext, User
 
 _PAUSE_OVER = "pause over"
@@ -36,20 +36,20 @@ class Call(Request):
     )  # fmt: skip
 
     # What its reply gave, by variable; None where a value is missing that later calls need.
-    taken: Mapping[str, str | None] = MappingProxyType({})
+    given_values: Mapping[str, str | None] = MappingProxyType({})
 
-    def __init__(self, shared: Request, index: int, names: frozenset[str], keeps_reply: bool):
-        super().__init__(shared.plan, shared.step, shared.data, shared.recorder)
-        self._template = shared.template
+    def __init__(self, request: Request, index: int, names: frozenset[str], keeps_reply: bool):
+        super().__init__(request.plan, request.step, request.data, request.recorder)
+        self._template = request.template
         self.values: tuple[str, ...] = ()
         self.index = index
-        self.is_filled_in = bool(names & names_used(shared.step))
+        self.is_filled_in = bool(names & names_used(request.step))
         self.keeps_reply = keeps_reply
         self.reader: ReplyReader | None = None
-        self.memo = shared.memo
-        self._base_size = shared.size_bytes
+        self.memo = request.memo
+        self._base_size = request.size_bytes
         if not self.keeps_reply:
-            self.simple = shared.simple
+            self.simple = request.simple
         self.record = self._record
 
     @property
@@ -79,29 +79,29 @@ class Call(Request):
         recorder.record(marks)
 
 
-class CheckedCall(Checked, Call):
+class CheckedCall(WithChecks, Call):
     __slots__ = ("keep_bytes", "plain_head", "rules")
 
-    def __init__(self, shared: Request, *rest: Any):
-        super().__init__(shared, *rest)
-        self.rules = ReplyRules(shared.step)
+    def __init__(self, request: Request, *rest: Any):
+        super().__init__(request, *rest)
+        self.rules = ReplyRules(request.step)
         self.keep_bytes = self.rules.keep_bytes
         self.plain_head = None
 
 
 class TakingCall(CheckedCall):
-    """A call whose reply gives values; `needed`: those that it must give."""
+    """A call whose reply gives values; `needed_names`: those that it must give."""
 
-    __slots__ = ("needed", "taken")
+    __slots__ = ("given_values", "needed_names")
 
-    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: Set[str]):
-        super().__init__(shared, index, names, True)
-        self.needed = needed
-        self.taken = {}
+    def __init__(self, request: Request, index: int, names: frozenset[str], needed_names: Set[str]):
+        super().__init__(request, index, names, True)
+        self.needed_names = needed_names
+        self.given_values = {}
 
     def send_next(self, data: bytes) -> None:
         super().send_next(data)
-        self.taken = {}
+        self.given_values = {}
 
     def remember(self, first: bytes, head: Head) -> None:
         """Each reply must be parsed."""
@@ -109,11 +109,13 @@ class TakingCall(CheckedCall):
     def fault_in(self, reader: Any) -> ReplyFault | None:
         fault = super().fault_in(reader)
         outcomes = self.rules.take(reply_of(reader))
-        missed = [each for each in outcomes if each.value is None]
-        self.events["extract_missed"] += [now()] * len(missed)
+        misses = [each for each in outcomes if each.value is None]
+        self.events["extract_missed"] += [now()] * len(misses)
         values = {each.name: each.value for each in outcomes if each.value is not None}
-        missing = [each for each in missed if each.name in self.needed and each.name not in values]
-        self.taken = values | dict.fromkeys(each.name for each in missing)
+        missing = [
+            each for each in misses if each.name in self.needed_names and each.name not in values
+        ]
+        self.given_values = values | dict.fromkeys(each.name for each in missing)
         if fault is None and missing:
             return ReplyFault(Kind.VALUE_MISSING, missing[0].line, missing[0].came)
         return fault
@@ -142,8 +144,8 @@ class SessionWorker(Worker):
     """See the module docstring. Sends the driver's request unless sessions keep their own order."""
 
     __slots__ = (
-        "_calls", "_context", "_in_burst", "_in_session", "_made", "_n_connection", "_retries",
-        "_sent", "_session_began", "_think_until", "user",
+        "_calls", "_context", "_in_burst", "_in_session", "_latest_call", "_n_connection",
+        "_retries", "_sent_step", "_session_began", "_think_until", "user",
     )  # fmt: skip
 
     # Of steps with nothing besides, with checks, and with values to take.
@@ -157,9 +159,9 @@ class SessionWorker(Worker):
         self._in_session = self._in_burst = self._n_connection = 0
         self._think_until = self._session_began = 0
         # The step with its values, without the cookies.
-        self._sent: Step | None = None
+        self._sent_step: Step | None = None
         self._retries = context.session.retry_on_failure
-        self._made: Call | None = None
+        self._latest_call: Call | None = None
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         """One call, after a due pause; also None if the run ended during the pause."""
@@ -172,17 +174,31 @@ class SessionWorker(Worker):
         if context.turns is not None:
             context.turns.turn_at(start).n_begun += 1
         if not self._in_session:
-            self._begin_session(start)
+            user = self.user
+            if context.has_flows:
+                user.flow = context.next_flow(start)
+            if user.flow.visits is not None:
+                self._session_began = start
+                user.n_failed = 0
+                user.flow.visits.note_begin(start)
         pause_s = self.call(request, intended, start)
         self._end_session_if_due()
-        self._end_burst_if_due()
+        self._in_burst += 1
+        if self._in_burst >= context.session.burst_length:
+            self._in_burst = 0
+            if pause_ns := self.user.drawn_pause_ns():
+                self._think_until = context.clock_ns(now()) + pause_ns
         return pause_s
 
     def call(self, request: Request, intended: int, start: int) -> float | None:
         """Make the user's next call at once."""
         # Settle before the call's bytes are replaced by those of the next one.
         self.settle()
-        return self._make(self._next_call(request), intended, start)
+        index = self.user.next_step(request.recorder.step)
+        call = self._calls.get(index)
+        if call is None:
+            call = self._calls[index] = self._make_call(index)
+        return self._make(call, intended, start)
 
     def call_again(self, call: "Call", start: int) -> float | None:
         """Retry a failed call, as if it had not been made before."""
@@ -193,7 +209,7 @@ class SessionWorker(Worker):
         """The latest call, if it failed in a way that a retry may fix; then the user has not failed
         yet.
         """
-        call = self._made
+        call = self._latest_call
         if call.failures.kind is None or call.failures.kind in _FINAL:
             return None
         self.user.n_failed -= 1
@@ -201,7 +217,7 @@ class SessionWorker(Worker):
 
     def _make(self, call: "Call", intended: int, start: int) -> float | None:
         if self._retries:
-            self._made, call.failures.kind = call, None
+            self._latest_call, call.failures.kind = call, None
         if self.connection is None:
             self._n_connection = 0
         context = self._context
@@ -242,24 +258,17 @@ class SessionWorker(Worker):
             self._retire(self.connection)
 
     # --- what is sent ----------------------------------------------------------------------------
-    def _next_call(self, request: Request) -> Call:
-        index = self.user.next_step(request.recorder.step)
-        call = self._calls.get(index)
-        if call is None:
-            call = self._calls[index] = self._make_call(index)
-        return call
-
     def _make_call(self, index: int) -> Call:
         context, user = self._context, self.user
-        shared = context.requests[index]
-        plain, checked, taking = self.call_types
-        if shared.step.extract:
-            call = taking(shared, index, context.names, user.flow.givers.keys())
+        request = context.requests[index]
+        plain, with_checks, taking = self.call_types
+        if request.step.extract:
+            call = taking(request, index, context.names, user.flow.givers.keys())
         else:
-            make = checked if shared.step.checks else plain
-            call = make(shared, index, context.names, user.jar is not None)
+            make = with_checks if request.step.checks else plain
+            call = make(request, index, context.names, user.jar is not None)
         if (visits := user.flow.visits) is not None:
-            call.failures = FailureTap(user, shared.failures)
+            call.failures = FailureTap(user, request.failures)
             # If connections arrive, one that the server closes is not replaced.
             call.may_replay = visits.has_sessions
         return call
@@ -270,7 +279,7 @@ class SessionWorker(Worker):
             values = self.user.values()
             step = filled_in(step, values)
             call.values = tuple(values.values())
-        self._sent = step
+        self._sent_step = step
         jar = self.user.jar
         cookies = jar.header(step.path) if jar is not None else ""
         if cookies:
@@ -282,8 +291,8 @@ class SessionWorker(Worker):
     # --- what follows from a reply ---------------------------------------------------------------
     def _note(self, call: Call, is_last: bool) -> None:
         self.keep_cookies(call)
-        if call.taken:
-            self.user.keep(call.taken)
+        if call.given_values:
+            self.user.keep(call.given_values)
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)
@@ -292,17 +301,8 @@ class SessionWorker(Worker):
         """What the call's reply sets, from another host than the user's own if one is named."""
         jar = self.user.jar
         if jar is not None and call.reader is not None and call.reader.head is not None:
-            n_too_large = jar.take(call.reader.head.headers, self._sent.path, host)
+            n_too_large = jar.take(call.reader.head.headers, self._sent_step.path, host)
             call.events["cookies_too_large"] += [now()] * n_too_large
-
-    def _begin_session(self, start: int) -> None:
-        user = self.user
-        if self._context.has_flows:
-            user.flow = self._context.next_flow(start)
-        if user.flow.visits is not None:
-            self._session_began = start
-            user.n_failed = 0
-            user.flow.visits.begun(start)
 
     def _end_session_if_due(self) -> None:
         self._in_session += 1
@@ -312,19 +312,11 @@ class SessionWorker(Worker):
             return
         self._in_session = 0
         n_failed = self.user.n_failed
-        flow.visits.ended(
+        flow.visits.note_end(
             self._session_began, now(), n_calls - n_failed, n_calls, has_failed=n_failed > 0
         )
         self.user.begin_anew()
         self.leave()
-
-    def _end_burst_if_due(self) -> None:
-        self._in_burst += 1
-        if self._in_burst < self._context.session.burst_length:
-            return
-        self._in_burst = 0
-        if pause_ns := self.user.drawn_pause_ns():
-            self._think_until = self._context.clock_ns(now()) + pause_ns
 
     # --- pauses ----------------------------------------------------------------------------------
     def _think(self) -> bool:
@@ -355,12 +347,8 @@ class SessionWorker(Worker):
     def pause_until(self, wake: int) -> None:
         """Wait, but notice when the server closes the connection."""
         timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
-        timer.start(self.switch, _PAUSE_OVER)
-        try:
+        with Waking(timer, self.switch, _PAUSE_OVER):
             self.idle_until(_PAUSE_OVER)
-        finally:
-            timer.stop()
-            timer.close()
 
     def idle_until(self, word: str) -> None:
         """Wait until this greenlet is switched to with this word."""

@@ -37,7 +37,7 @@ from campaigns.domain.metrics.injector_end import (
 )
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.outcomes import FailureRow, cause_words
+from campaigns.domain.metrics.outcomes import cause_words
 from campaigns.domain.metrics.snapshot import TIMINGS, Second, Timing, Total, session_figures
 from campaigns.domain.other_tools.report_words import ReportHead
 from campaigns.domain.other_tools.reports import REPORTS
@@ -55,7 +55,8 @@ PERCENTILES = {
     "p50": 50_000, "p66": 66_000, "p75": 75_000, "p80": 80_000, "p90": 90_000, "p95": 95_000,
     "p98": 98_000, "p99": 99_000, "p99.9": 99_900,
 }  # fmt: skip
-_ENDED = ("ok", "failed", "carried")
+_ENDINGS = ("ok", "failed", "carried")
+_OF_FAILURE = ("step", "kind", "status", "count", "first", "last", "details")
 
 
 @dataclass
@@ -68,15 +69,15 @@ class LocalRun:
     ends: list[InjectorEnd] = field(default_factory=list)
     started_at: float = 0.0  # of measuring, seconds since the epoch
     show: Callable[[Second], None] = lambda second: None
-    _kept: list[KeptRequests] = field(default_factory=list)
+    _parts: list[KeptRequests] = field(default_factory=list)
 
     def requests(self, line: dict[str, Any], injector: int = 0) -> None:
-        self._kept.append(KeptRequests.from_line(line, injector))
+        self._parts.append(KeptRequests.from_line(line, injector))
 
     @cached_property
-    def kept(self) -> KeptRequests:
+    def kept_requests(self) -> KeptRequests:
         """The requests that were kept one by one."""
-        return KeptRequests.together(self._kept)
+        return KeptRequests.together(self._parts)
 
     def second(self, second: Second, injector: int = 0) -> None:
         """The output of an engine, or of a child process."""
@@ -113,8 +114,10 @@ class LocalRun:
     @cached_property
     def judgement(self) -> Judgement:
         """By the same rules as a campaign's runs."""
-        observed = observe(self.measurement, is_co_located=self._is_co_located())
-        return judge(observed, self.total.timing("response")).said_of(self.plan.nouns)
+        hosts = hosts_of(list(peers_of(self.ends)))
+        is_co_located = any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
+        observations = observe(self.measurement, is_co_located=is_co_located)
+        return judge(observations, self.total.timing("response")).said_of(self.plan.nouns)
 
     def report(self, style: str, order: dict[str, Any]) -> str:
         """The text in the style of a tool."""
@@ -126,16 +129,11 @@ class LocalRun:
             server_name=order["endpoint"].get("tls", {}).get("sni", ""),
         )
         text = REPORTS[style](self.measurement, head)
-        return "\n".join([text, *self._slowest_lines()]) if style == "plain" else text
-
-    def _slowest_lines(self) -> list[str]:
-        outliers = outlier_words(self.kept, self.total.timing("response"), self.plan)
-        lines = [*slowest_lines(self.kept, self.plan), outliers]
-        return ["", *filter(None, lines)] if lines[0] else []
-
-    def _is_co_located(self) -> bool:
-        hosts = hosts_of(list(peers_of(self.ends)))
-        return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
+        outliers = outlier_words(self.kept_requests, self.total.timing("response"), self.plan)
+        lines = [*slowest_lines(self.kept_requests, self.plan), outliers]
+        if style == "plain" and lines[0]:
+            text = "\n".join([text, "", *filter(None, lines)])
+        return text
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -145,8 +143,13 @@ class LocalRun:
         """The summary. Names of figures as in presentation.metrics, times in ms; what was not timed
         is absent, what cannot be said is null."""
         measurement, total = self.measurement, self.total
-        attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)
+        attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDINGS)
+        cpu_us = sum_of(self.ends, "cpu_us") or 0
         metrics = _metrics(measurement.figures)
+        worst: dict[str, float] = {}
+        for each in self.measurement.vitals:
+            for name, value in each["worst"].items():
+                worst[name] = max(value, worst.get(name, value))
         return {
             "judgement": self.judgement.to_json(),
             "warnings": warnings_of(self.ends),
@@ -167,31 +170,21 @@ class LocalRun:
             "errors": total.errors,
             "statuses": total.statuses,
             "tail_s": round(measurement.tail_s, 6),
-            "failures": [_failure(each) for each in measurement.failures],
+            "failures": [
+                {name: getattr(row, name) for name in _OF_FAILURE} | {"words": cause_words(row)}
+                for row in measurement.failures
+            ],
             "warm_up": measurement.warm_up.counters,
-            "slowest": [asdict(each) for each in self.kept.slowest()],
+            "slowest": [asdict(each) for each in self.kept_requests.slowest()],
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
             **_addresses(measurement),
             "servers": servers_of(self.ends) or [],
             **_sessions(total, measurement.duration_s),
             **_flows(measurement),
-            "cpu_us_per_request": _per(sum_of(self.ends, "cpu_us") or 0, attempts),
-            "vitals": self._worst_vitals(),
+            "cpu_us_per_request": round(cpu_us / attempts, 3) if attempts else None,
+            "vitals": worst,
         }
-
-    def _worst_vitals(self) -> dict[str, float]:
-        worst: dict[str, float] = {}
-        for each in self.measurement.vitals:
-            for name, value in each["worst"].items():
-                worst[name] = max(value, worst.get(name, value))
-        return worst
-
-
-def _failure(row: FailureRow) -> dict[str, Any]:
-    """One kind at one step: how many, in which seconds, and in words."""
-    names = ("step", "kind", "status", "count", "first", "last", "details")
-    return {name: getattr(row, name) for name in names} | {"words": cause_words(row)}
 
 
 def _sessions(total: Total, duration_s: float) -> dict[str, Any]:
@@ -199,30 +192,33 @@ def _sessions(total: Total, duration_s: float) -> dict[str, Any]:
     return {} if figures is None else {"sessions": figures.to_json()}
 
 
-def _addresses(seen: Measurement) -> dict[str, Any]:
+def _addresses(measurement: Measurement) -> dict[str, Any]:
     """Where load went over several addresses: figures and errors of each."""
-    totals = totals_by_peer(seen.ends)
+    totals = totals_by_peer(measurement.ends)
     if not totals:
         return {}
     return {
         "addresses": {
-            peer: {"metrics": _metrics(figures_of(total, seen.duration_s)), "errors": total.errors}
+            peer: {
+                "metrics": _metrics(figures_of(total, measurement.duration_s)),
+                "errors": total.errors,
+            }
             for peer, total in totals.items()
         }
     }
 
 
-def _flows(seen: Measurement) -> dict[str, Any]:
+def _flows(measurement: Measurement) -> dict[str, Any]:
     """What each flow did, of a plan that has some."""
     flows = [
         {
             "name": flow.name,
             "share": flow.share,
-            "metrics": _metrics(figures_of(total, seen.duration_s)),
+            "metrics": _metrics(figures_of(total, measurement.duration_s)),
             "session_ms": timing_ms(total.timing("session")),
-            **_sessions(total, seen.duration_s),
+            **_sessions(total, measurement.duration_s),
         }
-        for flow, total in zip(seen.plan.flows, seen.flows, strict=True)
+        for flow, total in zip(measurement.plan.flows, measurement.flows, strict=True)
     ]
     return {"flows": flows} if flows else {}
 
@@ -238,10 +234,6 @@ def _metrics(figures: Figures) -> dict[str, float | None]:
     }
 
 
-def _per(amount: float, unit: float) -> float | None:
-    return round(amount / unit, 3) if unit else None
-
-
 def timing_ms(timing: Timing) -> dict[str, float | int] | None:
     """n, mean, sd, min, max and percentiles in ms; None where nothing was timed."""
     if not timing.n:
@@ -254,9 +246,6 @@ def timing_ms(timing: Timing) -> dict[str, float | int] | None:
     }
 
 
-_LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
-
-
 def hlog_lines(run: LocalRun) -> Iterator[str]:
     """The log in format 1.3 with histograms of the V2 encoding."""
     start = run.started_at
@@ -265,26 +254,17 @@ def hlog_lines(run: LocalRun) -> Iterator[str]:
     yield "#[Values are microseconds, tags are timings]"
     yield f"#[StartTime: {start:.3f} (seconds since epoch), {words}]"
     yield f"#[BaseTime: {start:.3f} (seconds since epoch)]"
-    yield _LEGEND
-    for number, total in sorted(_by_second(run).items()):
-        yield from _second_lines(number, total)
-
-
-def _by_second(run: LocalRun) -> dict[int, Total]:
-    """All injectors and steps of a second merged."""
+    yield '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
     seconds: dict[int, Total] = {}
     for second in run.seconds:
         if second.second >= 0:
             seconds.setdefault(second.second, Total()).add(second)
-    return seconds
-
-
-def _second_lines(number: int, total: Total) -> Iterator[str]:
-    for name in TIMINGS:
-        timing = total.timing(name)
-        if timing.n:
-            payload = timing.histogram.encode()
-            yield f"Tag={name},{number}.000,1.000,{timing.max_us}.000,{payload}"
+    for number, total in sorted(seconds.items()):
+        for name in TIMINGS:
+            timing = total.timing(name)
+            if timing.n:
+                payload = timing.histogram.encode()
+                yield f"Tag={name},{number}.000,1.000,{timing.max_us}.000,{payload}"
 
 
 START_DELAY_NS = NS // 20
@@ -293,16 +273,16 @@ Show = Callable[[Second], None]
 
 def run_here(order: dict[str, Any], show: Show, key_log: KeyLog | None = None) -> LocalRun:
     """Run one injector in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
-    parsed = Order.from_json(order)
-    run = LocalRun(parsed.plan, show=show)
-    engine = Engine(parsed, run, key_log)
+    engine_order = Order.from_json(order)
+    run = LocalRun(engine_order.plan, show=show)
+    engine = Engine(engine_order, run, key_log)
     warn(engine.prepare())
     handlers = [
         gevent.signal_handler(number, engine.stop, StopReason.USER)
         for number in (signal.SIGINT, signal.SIGTERM)
     ]
     start_ns = now() + START_DELAY_NS
-    run.started_at = _wall_clock_s(start_ns, parsed.plan)
+    run.started_at = _wall_clock_s(start_ns, engine_order.plan)
     run.ends.append(engine.run(start_ns))
     for handler in handlers:
         handler.cancel()
@@ -331,8 +311,8 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> LocalRun:
 def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """The order of each of `count` processes."""
     plan = order["arms"][0]["plan"] if "arms" in order else order["plan"]
-    shared = {"count": count, "weights": plan["load"].get("shares", [])}
-    return [order | {"shard": {"index": index, **shared}} for index in range(count)]
+    common = {"count": count, "weights": plan["load"].get("shares", [])}
+    return [order | {"shard": {"index": index, **common}} for index in range(count)]
 
 
 def tell(line: str) -> None:

@@ -11,7 +11,6 @@ from ipaddress import ip_address
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from OpenSSL import SSL
 
@@ -42,10 +41,7 @@ _OLDEST = "1.2"
 
 
 def make_tls_context(
-    endpoint: Origin,
-    name: str,
-    key_log: KeyLog | None = None,
-    protocol: str = "http/1.1",
+    endpoint: Origin, name: str, key_log: KeyLog | None = None, protocol: str = "http/1.1"
 ) -> SSL.Context:
     """A client context; without verification it accepts any certificate, and with a fingerprint
     TlsClient compares it after the handshake. `name`: the name or address to verify, as ASCII.
@@ -56,7 +52,11 @@ def make_tls_context(
     try:
         context = _make(endpoint, name, protocol)
     except (OSError, TypeError, ValueError, SSL.Error, UnsupportedAlgorithm) as error:
-        words = _words(error) if isinstance(error, SSL.Error) else error
+        words = str(error)
+        if isinstance(error, SSL.Error):  # with a list of (library, function, reason)
+            entries = error.args[0] if error.args else ()
+            reasons = "; ".join(entry[-1] for entry in entries if entry[-1])
+            words = reasons or "OpenSSL does not say why"
         raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
     if key_log is not None:
         tls_library.log_secrets(context, key_log.write)
@@ -72,7 +72,12 @@ def _make(endpoint: Origin, name: str, protocol: str) -> SSL.Context:
         tls_library.offer_signatures(context, options.signatures)
     if endpoint.verify_tls and not options.fingerprint:
         context.set_verify(SSL.VERIFY_PEER)
-        _trust(context, options.ca_pem)
+        if options.ca_pem:
+            with _as_file(options.ca_pem) as path:
+                context.load_verify_locations(path)
+        elif (paths := ssl.get_default_verify_paths()).cafile or paths.capath:
+            # Those that the rest of the machine trusts.
+            context.load_verify_locations(paths.cafile, paths.capath)
         address = ip_address(name).packed if is_address(name) else None
         tls_library.expect_name(context, name, address)
     else:
@@ -89,19 +94,13 @@ def _make(endpoint: Origin, name: str, protocol: str) -> SSL.Context:
     if options.client_certificate_pem:
         with _as_file(options.client_certificate_pem) as path:
             context.use_certificate_chain_file(path)
-        context.use_privatekey(_key(endpoint.client_key_pem))
+        try:
+            key = load_pem_private_key(endpoint.client_key_pem.strip().encode(), None)
+        except TypeError:
+            detail = "the client key is encrypted; use one without a passphrase"
+            raise ValueError(detail) from None
+        context.use_privatekey(key)
     return context
-
-
-def _trust(context: SSL.Context, ca_pem: str) -> None:
-    """These authorities; without any, those that the rest of the machine trusts."""
-    if ca_pem:
-        with _as_file(ca_pem) as path:
-            context.load_verify_locations(path)
-        return
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile or paths.capath:
-        context.load_verify_locations(paths.cafile, paths.capath)
 
 
 @contextmanager
@@ -114,20 +113,7 @@ def _as_file(pem: str) -> Iterator[str]:
         yield f"/proc/self/fd/{file.fileno()}"
 
 
-def _key(pem: str) -> PrivateKeyTypes:
-    try:
-        return load_pem_private_key(pem.strip().encode(), None)
-    except TypeError:
-        raise ValueError("the client key is encrypted; use one without a passphrase") from None
-
-
-def _words(error: SSL.Error) -> str:
-    """pyOpenSSL raises a list of (library, function, reason)."""
-    entries = error.args[0] if error.args else ()
-    return "; ".join(entry[-1] for entry in entries if entry[-1]) or "OpenSSL does not say why"
-
-
-class _Agreed:
+class _LikeHandshakes:
     """The handshakes with the same outcome; `tls` was the first of them."""
 
     __slots__ = (
@@ -148,21 +134,21 @@ class _Agreed:
 
 class TlsTally:
     def __init__(self) -> None:
-        self._found: dict[tuple[Any, ...], _Agreed] = {}
+        self._groups: dict[tuple[Any, ...], _LikeHandshakes] = {}
 
     def add(self, tls: Tls, sock: Any, *, is_resumed: bool) -> None:
         """Right after a handshake, before anything else is sent."""
         key = (*tls.terms(), is_resumed)
-        agreed = self._found.get(key)
-        if agreed is None:
-            agreed = self._found[key] = _Agreed(tls, resumed=is_resumed)
-        agreed.count += 1
-        carried = carried_bytes(sock, agreed.read_whole)
-        if carried is None:
-            agreed.is_measured = False
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = _LikeHandshakes(tls, resumed=is_resumed)
+        group.count += 1
+        sizes = carried_bytes(sock, group.read_whole)
+        if sizes is None:
+            group.is_measured = False
         else:
-            agreed.bytes_sent += carried[0]
-            agreed.bytes_received += carried[1]
+            group.bytes_sent += sizes[0]
+            group.bytes_received += sizes[1]
 
     def handshakes(self) -> list[TlsHandshakes]:
         return [
@@ -178,7 +164,7 @@ class TlsTally:
                 each.bytes_sent if each.is_measured else None,
                 each.bytes_received if each.is_measured else None,
             )
-            for each in self._found.values()
+            for each in self._groups.values()
         ]
 
 
@@ -229,10 +215,15 @@ class TlsClient:
         key_log: KeyLog | None = None,
     ):
         """`protocol`: what ALPN offers."""
-        name = _encoded(endpoint.tls.sni or endpoint.host)
+        name = endpoint.tls.sni or endpoint.host
+        try:
+            name = name.encode("idna").decode("ascii")
+        except UnicodeError as error:
+            words = f"{name!r} cannot be a server's name in TLS: {error}."
+            raise Refusal("bad_order", words) from None
         self._context = make_tls_context(endpoint, name, key_log, protocol)
         self._name = name
-        self._announced = None if is_address(name) else name.encode("ascii")
+        self._sni = None if is_address(name) else name.encode("ascii")
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint
         self._sessions = Sessions() if resumes else None
@@ -241,7 +232,7 @@ class TlsClient:
 
     def secure(self, worker: Any, connection: Any) -> None:
         """Do the handshake on an open connection. Raises AttemptFailed."""
-        tls = Tls(self._context, connection.sock, self._announced, self._buffer)
+        tls = Tls(self._context, connection.sock, self._sni, self._buffer)
         connection.tls = tls
         if self._sessions is not None:
             connection.offered = self._sessions.offer()
@@ -254,7 +245,10 @@ class TlsClient:
             detail = self._detail(kind, error, connection)
             raise AttemptFailed(kind, detail, error.errno or 0) from None
         if self._fingerprint:
-            self._compare_fingerprint(tls)
+            fingerprint = sha256(tls.certificate or b"").hexdigest()
+            if fingerprint != self._fingerprint:
+                detail = f"its SHA-256 is {fingerprint}"
+                raise AttemptFailed(Kind.TLS_FINGERPRINT, detail)
         connection.send, connection.recv = tls.write, tls.read
 
     def _detail(self, kind: Kind, error: OSError, connection: Any) -> str:
@@ -267,12 +261,6 @@ class TlsClient:
             # Cipher and group were agreed on; before TLS 1.3 the alert for both is the same.
             return Detail.WANTS_CERTIFICATE
         return str(error)
-
-    def _compare_fingerprint(self, tls: Tls) -> None:
-        fingerprint = sha256(tls.certificate or b"").hexdigest()
-        if fingerprint != self._fingerprint:
-            detail = f"its SHA-256 is {fingerprint}"
-            raise AttemptFailed(Kind.TLS_FINGERPRINT, detail)
 
     def note(self, connection: Any) -> bool:
         """Count what a handshake negotiated; whether it resumed a session."""
@@ -317,11 +305,3 @@ def _shake_hands(worker: Any, connection: Any, tls: Tls) -> None:
                 connection.unread_ns += unread_for_ns(connection.sock)
         except WantWrite:
             worker.wait_writable(connection.sock.fileno(), Kind.TLS_TIMEOUT)
-
-
-def _encoded(name: str) -> str:
-    """A server name as it is sent on the wire. Raises Refusal."""
-    try:
-        return name.encode("idna").decode("ascii")
-    except UnicodeError as error:
-        raise Refusal("bad_order", f"{name!r} cannot be a server's name in TLS: {error}.") from None

@@ -151,8 +151,8 @@ class Tls:
 
     def write(self, data: bytes | memoryview) -> int:
         """How many bytes were written: not all where the socket is full."""
-        passed = data if type(data) is bytes else _ffi.from_buffer(data)
-        n_bytes = _write(self._ssl, passed, len(data))
+        buffer = data if type(data) is bytes else _ffi.from_buffer(data)
+        n_bytes = _write(self._ssl, buffer, len(data))
         if n_bytes > 0 or not data:
             return n_bytes
         self._end(n_bytes)
@@ -242,18 +242,15 @@ class Tls:
         code = _take_error()
         if error == _lib.SSL_ERROR_SYSCALL and number:
             raise OSError(number, os.strerror(number))
-        raise self._fault(code)
-
-    def _fault(self, code: int) -> TlsError:
         reason = _lib.ERR_GET_REASON(code)
         if not code or reason == _lib.SSL_R_UNEXPECTED_EOF_WHILE_READING:
-            return RaggedEnd("The connection ended without a close_notify.")
+            raise RaggedEnd("The connection ended without a close_notify.")
         detail = _text(_lib.ERR_reason_error_string(code)) or f"OpenSSL's error {code:#x}"
         if reason == _VERIFY_FAILED:
             code = _lib.SSL_get_verify_result(self._ssl)
             why = _text(_lib.X509_verify_cert_error_string(code))
-            return CertificateRefused(why or detail, code)
-        return TlsError(detail, reason)
+            raise CertificateRefused(why or detail, code)
+        raise TlsError(detail, reason)
 
 
 class ServerTls(Tls):
@@ -284,12 +281,12 @@ def log_secrets(context: SSL.Context, write: Callable[[bytes], None]) -> None:
 
 def expect_name(context: SSL.Context, name: str, address: bytes | None) -> None:
     """Have certificates verified for a name or, if it is one, for an address as its bytes."""
-    wanted = _lib.SSL_CTX_get0_param(context._context)
+    param = _lib.SSL_CTX_get0_param(context._context)
     if address is not None:
-        is_set = _lib.X509_VERIFY_PARAM_set1_ip(wanted, address, len(address))
+        is_set = _lib.X509_VERIFY_PARAM_set1_ip(param, address, len(address))
     else:
-        _lib.X509_VERIFY_PARAM_set_hostflags(wanted, _lib.X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
-        is_set = _lib.X509_VERIFY_PARAM_set1_host(wanted, name.encode("ascii"), len(name))
+        _lib.X509_VERIFY_PARAM_set_hostflags(param, _lib.X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+        is_set = _lib.X509_VERIFY_PARAM_set1_host(param, name.encode("ascii"), len(name))
     if not is_set:
         _take_error()
         raise ValueError(f"{name!r} cannot be verified")

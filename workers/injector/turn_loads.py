@@ -53,10 +53,8 @@ class ArrivalsInTurns:
                 turn.n_extra -= 1
                 turn.n_begun += 1
                 yield _EXTRA, turn.begin_ns
-            put_off_ns, until_ns = (
-                turn.begin_ns - turn.own_begin_ns,
-                turn.own_begin_ns + turn.length_ns,
-            )
+            put_off_ns = turn.begin_ns - turn.own_begin_ns
+            until_ns = turn.own_begin_ns + turn.length_ns
             while self._next is not None:
                 number, own_ns = self._next
                 if own_ns >= until_ns:
@@ -123,7 +121,7 @@ class VisitTurns(OpenTurns, VisitLoad):
     """Visits arrive in turns; one that is under way at the end of a turn goes on."""
 
     def _hand_over(self, number: int, due: int) -> None:
-        self._context.flow_at(number).visits.arrived(due)
+        self._context.flow_at(number).visits.note_arrival(due)
         super()._hand_over(number, due)
 
 
@@ -146,7 +144,7 @@ class ClosedTurns(ClosedLoad):
         self._turns: deque[ArmTurn] = deque()
         self._waiting = [worker for _, worker in self._idle]
         self._idle.clear()
-        self._begun: set[Worker] = set()
+        self._running: set[Worker] = set()
         self._stage = ClosedStage(0, 0, iter(()).__next__)
         self._turn_pacer = make_pacer(self._begin_turn, lead)
         self.is_used_up = self._is_stopped = False
@@ -174,10 +172,10 @@ class ClosedTurns(ClosedLoad):
         self._stage = ClosedStage(turn.end_ns, 1 << 62, self._taking(turn))
         waiting, self._waiting = self._waiting, []
         for worker in waiting:
-            if worker in self._begun:
+            if worker in self._running:
                 worker.switch(self._stage)
             else:
-                self._begun.add(worker)
+                self._running.add(worker)
                 worker.switch = gevent.Greenlet(self._run, worker).switch
                 worker.switch()
 

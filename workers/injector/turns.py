@@ -91,33 +91,33 @@ class ArmTurn:
         if not n:
             return ArmRound(0, **common)
         response = rows[:, RESPONSE]
-        found: dict[str, Any] = {"p50_us": _median(response), "mean_us": _mean(response)}
-        timed = rows[rows[:, _OWN] != _UNKNOWN]
+        values: dict[str, Any] = {"p50_us": _median(response), "mean_us": _mean(response)}
+        timed_rows = rows[rows[:, _OWN] != _UNKNOWN]
         best, best_us = rows, response
-        if len(timed) >= min(n, FEWEST_REQUESTS):
-            best, best_us = timed, np.maximum(timed[:, RESPONSE] - timed[:, _OWN], 1)
-            found["p50_undelayed_us"] = _median(best_us)
-            found["mean_undelayed_us"] = _mean(best_us)
-            found["own_us"] = _mean(timed[:, _OWN])
+        if len(timed_rows) >= min(n, FEWEST_REQUESTS):
+            best, best_us = timed_rows, np.maximum(timed_rows[:, RESPONSE] - timed_rows[:, _OWN], 1)
+            values["p50_undelayed_us"] = _median(best_us)
+            values["mean_undelayed_us"] = _mean(best_us)
+            values["own_us"] = _mean(timed_rows[:, _OWN])
         if parts_us := _part_means(best, best_us):
-            found["parts_us"] = parts_us
+            values["parts_us"] = parts_us
         place = (best[:, _DUE] - self.begin_ns) / self.length_ns
         for name, since, until in (("second", 0.25, 0.5), ("last", 0.75, 1.0)):
             quarter = best_us[(place >= since) & (place < until)]
             if len(quarter) >= _FEWEST_OF_QUARTER:
-                found[f"{name}_quarter_us"] = _median(quarter)
+                values[f"{name}_quarter_us"] = _median(quarter)
         if self.n_failed:
             share = self.n_failed / (n + self.n_failed)
             ranks = max(0.0, 0.5 - share), min(1.0, 0.5 + share)
-            found["p50_bounds_us"] = tuple(np.quantile(best_us, ranks).tolist())
-        return ArmRound(n, **common, **found)
+            values["p50_bounds_us"] = tuple(np.quantile(best_us, ranks).tolist())
+        return ArmRound(n, **common, **values)
 
 
 def _median(values: np.ndarray) -> float:
     """As numpy's, without what that costs a few dozen values."""
-    ordered = sorted(values.tolist())
-    half = len(ordered) // 2
-    return float(ordered[half]) if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    in_order = sorted(values.tolist())
+    half = len(in_order) // 2
+    return float(in_order[half]) if len(in_order) % 2 else (in_order[half - 1] + in_order[half]) / 2
 
 
 def _mean(values: np.ndarray) -> float:
@@ -139,10 +139,10 @@ def _part_means(rows: np.ndarray, times_us: np.ndarray) -> dict[str, float]:
         lateness_us -= own_us - handshake_us - reply_us
         for added_us, names in ((handshake_us, _HANDSHAKE_PARTS), (reply_us, _REPLY_PARTS)):
             for name in names:
-                taken_us = min(added_us, means.get(name, 0.0))
-                if taken_us:
-                    means[name] -= taken_us
-                    added_us -= taken_us
+                part_us = min(added_us, means.get(name, 0.0))
+                if part_us:
+                    means[name] -= part_us
+                    added_us -= part_us
     means["lateness"] = max(0.0, lateness_us)
     return {name: round(us, 1) for name, us in means.items()}
 
@@ -183,11 +183,11 @@ class Turns:
     def due(self, clock_ns: int, instant: int) -> int:
         """When something is due, seen from an instant: before it, by as much as its clock has run
         since, or after it. Between turns the next one's begin; NEVER while nobody knows that."""
-        passed_ns = self.clock_ns(instant)
-        if clock_ns <= passed_ns:
+        clock_ns_then = self.clock_ns(instant)
+        if clock_ns <= clock_ns_then:
             if instant < self.turn_at(instant).end_ns:
-                return instant - (passed_ns - clock_ns)
-            clock_ns = passed_ns
+                return instant - (clock_ns_then - clock_ns)
+            clock_ns = clock_ns_then
         if clock_ns >= self._clock_ns:
             return NEVER
         at = bisect_right(self._clock_begins, clock_ns) - 1
@@ -225,8 +225,8 @@ class Turns:
             return np.full_like(instants_ns, WARM_UP)
         begins, own_begins = (np.array(values, dtype=np.int64) for values in self._measured)
         at = np.searchsorted(begins, instants_ns, side="right") - 1
-        passed = np.minimum(instants_ns - begins[at], longest_ns)
-        return np.where(at < 0, WARM_UP, own_begins[at] + passed)
+        since_begin_ns = np.minimum(instants_ns - begins[at], longest_ns)
+        return np.where(at < 0, WARM_UP, own_begins[at] + since_begin_ns)
 
     def note_ok(self, rows: np.ndarray) -> None:
         """Rows as a turn has them."""
@@ -255,8 +255,8 @@ class TurnRecorder(StepRecorder):
     `is_exact`: what the injector added is known, not only the least that it can have been.
     """
 
-    def __init__(self, *given: Any, turns: Turns, is_exact: bool = True, **named: Any):
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, turns: Turns, is_exact: bool = True, **kwargs: Any):
+        super().__init__(*args, **kwargs)
         self._turns = turns
         self._is_exact = is_exact
 
@@ -271,27 +271,27 @@ class TurnRecorder(StepRecorder):
             self._turns.note_failed(due)
         super().gather()
 
-    def _sampled(self, *given: Any) -> dict[str, np.ndarray]:
-        samples = super()._sampled(*given)
+    def _sampled(self, *args: Any) -> dict[str, np.ndarray]:
+        samples = super()._sampled(*args)
         return samples if self._is_exact else {}
 
     def _unread(
         self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         at, unread_us = super()._unread(rows, durations, own_delay_us)
-        noted = np.zeros((len(rows), OK_FIELDS), dtype=np.int64)
-        noted[:, _DUE], noted[:, _END] = rows[:, INTENDED], rows[:, END]
-        noted[:, RESPONSE] = rows[:, END] // 1000 - rows[:, INTENDED] // 1000
-        noted[:, _OWN] = _UNKNOWN
-        noted[at, _OWN] = own_delay_us[at] + unread_us.sum(axis=1)
-        noted[at, _HANDSHAKE_UNREAD : _REPLY_UNREAD + 1] = unread_us
+        table = np.zeros((len(rows), OK_FIELDS), dtype=np.int64)
+        table[:, _DUE], table[:, _END] = rows[:, INTENDED], rows[:, END]
+        table[:, RESPONSE] = rows[:, END] // 1000 - rows[:, INTENDED] // 1000
+        table[:, _OWN] = _UNKNOWN
+        table[at, _OWN] = own_delay_us[at] + unread_us.sum(axis=1)
+        table[at, _HANDSHAKE_UNREAD : _REPLY_UNREAD + 1] = unread_us
         # The target's work was over when the reply had come, whenever it was read.
-        noted[at, _END] -= 1000 * unread_us.sum(axis=1)
+        table[at, _END] -= 1000 * unread_us.sum(axis=1)
         for number, part in enumerate(PARTS, _PARTS):
             if part in durations:
-                noted[self.had_part(part, rows), number] = durations[part]
-        noted[:, _LATENESS] = rows[:, START] // 1000 - rows[:, INTENDED] // 1000
-        self._turns.note_ok(noted)
+                table[self.had_part(part, rows), number] = durations[part]
+        table[:, _LATENESS] = rows[:, START] // 1000 - rows[:, INTENDED] // 1000
+        self._turns.note_ok(table)
         return at, unread_us
 
     def _add_failure(self, failure: Failure) -> None:
@@ -310,8 +310,8 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
     """Of connections that stay open: each message is a request, from when it was due to its reply.
     Connections count only where they fail. `sent` of a row is from when on it could be sent."""
 
-    def __init__(self, *given: Any, **named: Any):
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
         self._is_scheduled = True  # by the messages' rate, however connections are opened
         self._messages: list[int] = []
         # When it was due, sent and answered, and how late the injector sent it.
@@ -333,7 +333,7 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
         self._rows.clear()
         for start, end, received in connections[:, (START, END, RECEIVED)].tolist():
             self._at(self.seconds_of(end)).count("bytes_received", received)
-            self.looked.pop(start, None)
+            self.read_stamps.pop(start, None)
             self.lookups_us.pop(start, None)
         messages = np.array(self._messages, dtype=np.int64).reshape(-1, 4)
         self._messages.clear()
@@ -380,15 +380,15 @@ class VisitTurnRecorder(VisitRecorder):
     def second_at(self, instant: int) -> int:
         return int(self._turns.seconds_of(instant))
 
-    def arrived(self, due: int) -> None:
+    def note_arrival(self, due: int) -> None:
         self._dues[due] += 1
 
-    def ended(self, due: int, instant: int, *counts: int, has_failed: bool) -> None:
-        super().ended(due, instant, *counts, has_failed=has_failed)
+    def note_end(self, due: int, instant: int, *counts: int, has_failed: bool) -> None:
+        super().note_end(due, instant, *counts, has_failed=has_failed)
         self._dues[due] -= 1
 
-    def dropped(self, instant: int) -> None:
-        super().dropped(instant)
+    def note_drop(self, instant: int) -> None:
+        super().note_drop(instant)
         self._dues[instant] -= 1
 
     def are_over(self, until_ns: int) -> bool:
@@ -444,8 +444,8 @@ class Pace:
 
 def whole_length_s(wanted_s: float) -> float:
     """Of a turn of at least so long; beyond half a second whole seconds."""
-    fitting = (each for each in _LENGTHS_S if each >= wanted_s - 1e-9)
-    return next(fitting, float(ceil(wanted_s - 1e-9)))
+    lengths_s = (each for each in _LENGTHS_S if each >= wanted_s - 1e-9)
+    return next(lengths_s, float(ceil(wanted_s - 1e-9)))
 
 
 def _length_for(rate_per_s: float | None, share: float) -> float:
@@ -480,13 +480,8 @@ def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
             return replace(pace, slice_s=whole_length_s(longer_s))
         if not (pace.gap_s or pace.keeps_time) and p95_s <= _LONGEST_PAUSE_S:
             return replace(pace, gap_s=gap_s)
-    return _slower(pace) or replace(pace, keeps_up=False)
-
-
-def _slower(pace: Pace) -> Pace | None:
-    """Half the rate; None where there is none, or it is low already."""
     if pace.rate_per_s is None or pace.rate_per_s <= pace.lowest_per_s:
-        return None
+        return replace(pace, keeps_up=False)
     rate_per_s = pace.rate_per_s / 2
     length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s, pace.slowest_share)
     return replace(pace, slice_s=length_s, gap_s=0.0, rate_per_s=rate_per_s)

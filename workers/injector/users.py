@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +36,7 @@ from campaigns.domain.plan.variables import (
     needed_values,
 )
 from workers.injector.connection import NS, now
+from workers.injector.http1 import header_values
 from workers.injector.order import Order
 from workers.injector.pacer import Alarm
 from workers.injector.recorder import NEVER
@@ -49,10 +49,10 @@ _AGE = re.compile(r"-?[0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class _Cookie:
-    """`created`: a number that is higher for a later one; a new value leaves it as it was.
+    """`number`: higher for one that was created later; a new value leaves it as it was.
     `is_shared`: with the hosts below the one that it is kept under."""
 
-    created: int
+    number: int
     value: str
     is_secure: bool
     expires_ns: int | None
@@ -77,12 +77,12 @@ class CookieJar:
         """Store what a reply (of another host) sets; beyond MAX_COOKIES that have not expired, what
         was set first is dropped. Returns how many were too large.
         """
-        cookies = [value for name, value in headers if name.lower() == "set-cookie"]
+        cookies = header_values(headers, "set-cookie")
         # Its attributes do not count, as in browsers.
-        fitting = [each for each in cookies if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
-        for value in fitting:
+        small = [each for each in cookies if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
+        for value in small:
             self._set(value, request_path, host or self._own[0])
-        return len(cookies) - len(fitting)
+        return len(cookies) - len(small)
 
     def _set(self, text: str, request_path: str, host: str) -> None:
         pair, *rest = text.split(";")
@@ -91,35 +91,31 @@ class CookieJar:
         pairs = (text.partition("=") for text in rest)
         attributes = {name.strip().lower(): value.strip() for name, _, value in pairs}
         domain = attributes.get("domain", "").lower().lstrip(".")
-        if not equals or not name or not _may_set(host, domain):
+        may_set = not domain or host == domain or host.endswith(f".{domain}")
+        if not equals or not name or not may_set:
             return
         if "." not in domain:
             domain = ""  # no host of a top-level domain shares its cookies with another
         path = attributes.get("path", "")
-        path = path if path.startswith("/") else _default_path(request_path)
+        if not path.startswith("/"):
+            path = request_path.partition("?")[0].rpartition("/")[0] or "/"
+        instant = now()
+        for key, cookie in list(self._cookies.items()):
+            if cookie.expires_ns is not None and cookie.expires_ns <= instant:
+                del self._cookies[key]
         key = (domain or host, path, name)
-        self._drop_expired()
         earlier = self._cookies.pop(key, None)
         left_s = _seconds_left(attributes)
         if left_s is not None and left_s <= 0:
             return
         expires_ns = None if left_s is None else now() + int(left_s * NS)
-        created = self._next_created() if earlier is None else earlier.created
+        self._n_created += 1
+        number = self._n_created if earlier is None else earlier.number
         self._cookies[key] = _Cookie(
-            created, value.strip(), "secure" in attributes, expires_ns, bool(domain)
+            number, value.strip(), "secure" in attributes, expires_ns, bool(domain)
         )
         if len(self._cookies) > MAX_COOKIES:
             del self._cookies[next(iter(self._cookies))]
-
-    def _drop_expired(self) -> None:
-        instant = now()
-        for key, cookie in list(self._cookies.items()):
-            if cookie.expires_ns is not None and cookie.expires_ns <= instant:
-                del self._cookies[key]
-
-    def _next_created(self) -> int:
-        self._n_created += 1
-        return self._n_created
 
     def header(self, request_path: str, origin: tuple[str, bool] | None = None) -> str:
         """The value of the Cookie header for a path, longest paths first, then those
@@ -129,25 +125,15 @@ class CookieJar:
             return ""
         host, is_tls = origin or self._own
         instant, path = now(), request_path.partition("?")[0]
-        fitting = [
-            (-len(under), cookie.created, f"{name}={cookie.value}")
+        parts = [
+            (-len(under), cookie.number, f"{name}={cookie.value}")
             for (domain, under, name), cookie in self._cookies.items()
             if (host == domain or (cookie.is_shared and host.endswith(f".{domain}")))
             and _lies_under(path, under)
             and (is_tls or not cookie.is_secure)
             and (cookie.expires_ns is None or cookie.expires_ns > instant)
         ]
-        return "; ".join(text for *_, text in sorted(fitting))
-
-
-def _may_set(host: str, domain: str) -> bool:
-    """Whether a host may set a cookie for this Domain, "" without one."""
-    return not domain or host == domain or host.endswith(f".{domain}")
-
-
-def _default_path(request_path: str) -> str:
-    folder = request_path.partition("?")[0].rpartition("/")[0]
-    return folder or "/"
+        return "; ".join(text for *_, text in sorted(parts))
 
 
 def _lies_under(path: str, under: str) -> bool:
@@ -168,9 +154,6 @@ def _seconds_left(attributes: dict[str, str]) -> float | None:
     return (expires - datetime.now(UTC)).total_seconds()
 
 
-_NS = 1_000_000_000
-
-
 class VisitRecorder:
     """Times are CLOCK_MONOTONIC ns; `n_calls` is how many calls a complete visit makes, and
     `n_under_way` how many have begun and not ended."""
@@ -185,11 +168,11 @@ class VisitRecorder:
         # As in a recorder: an event that arrives after its second was taken counts in the next.
         self._first_open: int | None = None
 
-    def begun(self, instant: int) -> None:
+    def note_begin(self, instant: int) -> None:
         self.n_under_way += 1
         self._count_sessions(instant, "sessions_started")
 
-    def ended(self, due: int, instant: int, n_ok: int, n_made: int, *, has_failed: bool) -> None:
+    def note_end(self, due: int, instant: int, n_ok: int, n_made: int, *, has_failed: bool) -> None:
         """A visit due at `due` ended; `n_made` of its calls were made, and `n_ok` were ok."""
         self.n_under_way -= 1
         self._count(instant, "calls_skipped", self.n_calls - n_made)
@@ -205,11 +188,11 @@ class VisitRecorder:
             key = self._second_of(instant), "session_failed" if has_failed else "session"
             self._durations_us.setdefault(key, []).append(instant // 1000 - due // 1000)
 
-    def retried(self, instant: int) -> None:
+    def note_retry(self, instant: int) -> None:
         """A failed call is retried."""
         self._count(instant, "calls_retried", 1)
 
-    def dropped(self, instant: int) -> None:
+    def note_drop(self, instant: int) -> None:
         """An arrival was due and never started: one of its calls counts as dropped, the others as
         skipped.
         """
@@ -233,7 +216,7 @@ class VisitRecorder:
         return max(self._counters, default=None)
 
     def second_at(self, instant: int) -> int:
-        return (instant - self.zero_ns) // _NS
+        return (instant - self.zero_ns) // NS
 
     def _second_of(self, instant: int) -> int:
         second = self.second_at(instant)
@@ -248,7 +231,6 @@ class VisitRecorder:
             self._counters.setdefault(self._second_of(instant), Counter())[name] += count
 
 
-_NEVER = 1 << 62
 _THINK_STREAM = 0x7468696E6B
 
 
@@ -304,7 +286,7 @@ class SessionContext:
         # The row for the next use, or for use number k.
         self.next_row, self.row = rows.take, rows.at
         self.times = rows.times
-        self._zero_ns = self._end_ns = _NEVER
+        self._zero_ns = self._end_ns = NEVER
         # Where requests take turns: these, what wakes those that wait for one, and the clock of
         # pauses, by an instant.
         self.turns: Any = None
@@ -351,7 +333,7 @@ class SessionContext:
         return self.flow_at(number)
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
-        self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
+        self._zero_ns, self._end_ns = zero_ns, end_ns or NEVER
         for _, visits in self.visits:
             visits.zero_ns = zero_ns
 
@@ -374,25 +356,29 @@ class User:
     it."""
 
     __slots__ = (
-        "_context", "extracted", "flow", "jar", "n_failed", "n_think_times", "number", "position",
-        "row",
+        "_context", "flow", "jar", "n_failed", "n_think_times", "number", "position",
+        "reply_values", "row",
     )  # fmt: skip
 
     def __init__(self, context: SessionContext, number: int):
         self._context = context
         self.number = number
         self.flow = context.flows[0]
-        self.jar = _make_jar(context)
+        self.jar: CookieJar | None = None
+        if context.session.cookies:
+            # The name that cookies are of; where steps name several hosts, that of the first.
+            host = urlsplit(f"//{own_host(context.requests[0].step.headers)}").hostname
+            self.jar = CookieJar(host or context.endpoint.host, context.endpoint.is_tls)
         self.position = self.n_think_times = 0
         self.row: dict[str, str] | None = None
-        self.extracted: dict[str, str] = {}
+        self.reply_values: dict[str, str] = {}
         self.n_failed = 0
 
     def begin_anew(self) -> None:
         """Become a new visitor: at the first step, without cookies and values."""
         self.position = 0
         self.row = None
-        self.extracted.clear()
+        self.reply_values.clear()
         if self.jar is not None:
             self.jar.clear()
 
@@ -421,18 +407,18 @@ class User:
         flow, steps = self.flow, set()
         while index not in steps:
             steps.add(index)
-            lacking = (name for name in flow.needs[index] if name not in self.extracted)
+            lacking = (name for name in flow.needs[index] if name not in self.reply_values)
             if (name := next(lacking, None)) is None:
                 break
             index = flow.givers[name]
         return index
 
-    def keep(self, taken: Mapping[str, str | None]) -> None:
+    def keep(self, values: Mapping[str, str | None]) -> None:
         """Values from a reply; without one that is None nothing that needs it is sent."""
-        self.extracted |= {name: value for name, value in taken.items() if value is not None}
-        for name in taken:
-            if taken[name] is None:
-                self.extracted.pop(name, None)
+        self.reply_values |= {name: value for name, value in values.items() if value is not None}
+        for name in values:
+            if values[name] is None:
+                self.reply_values.pop(name, None)
 
     def values(self) -> dict[str, str]:
         """The row of this request (of this session if sessions are kept), the time, and extracted
@@ -440,7 +426,7 @@ class User:
         if self.row is None or not self._context.plan.keeps_sessions:
             self.row = self._context.next_row()
         values = self.row | self._context.times() if self._context.times else self.row
-        return values | self.extracted if self.extracted else values
+        return values | self.reply_values if self.reply_values else values
 
     def drawn_pause_ns(self) -> int:
         """The next think time; drawn from the seed, separately for each user."""
@@ -450,14 +436,6 @@ class User:
         nth, self.n_think_times = self.n_think_times, self.n_think_times + 1
         share = draw((self._context.seed ^ _THINK_STREAM) + self.number, nth) / (1 << 64)
         return int(think_time.drawn_s(min(share, 1 - 2**-53)) * NS)
-
-
-def _make_jar(context: SessionContext) -> CookieJar | None:
-    if not context.session.cookies:
-        return None
-    # The name that cookies are of; where steps name several hosts, that of the first.
-    named = urlsplit(f"//{own_host(context.requests[0].step.headers)}").hostname
-    return CookieJar(named or context.endpoint.host, context.endpoint.is_tls)
 
 
 _STREAM = 0x726F7773
@@ -473,15 +451,14 @@ class Rows:
         self._seed = seed
         self._uses = shard.all()
         maker = ValueMaker(variables.generators, seed, os.urandom(16))
-        self.at = partial(self._with_made, maker) if variables.generators else self._row
-        self.times = partial(_times, maker) if maker.has_times else None
+        self.at = self._row
+        if variables.generators:
+            self.at = lambda number: self._row(number) | maker.values(number)
+        self.times = (lambda: maker.times(time.time_ns())) if maker.has_times else None
 
     def take(self) -> dict[str, str]:
         """The values of the next use."""
         return self.at(next(self._uses))
-
-    def _with_made(self, made: ValueMaker, number: int) -> dict[str, str]:
-        return self._row(number) | made.values(number)
 
     def _row(self, number: int) -> dict[str, str]:
         """The table's values for use `number`, counted over the whole run; {} without a table."""
@@ -490,7 +467,3 @@ class Rows:
         if self._variables.order == RowOrder.RANDOM:
             return self._variables.values(draw(self._seed ^ _STREAM, number) * self._n_rows >> 64)
         return self._variables.values(number % self._n_rows)
-
-
-def _times(made: ValueMaker) -> dict[str, str]:
-    return made.times(time.time_ns())

@@ -41,7 +41,7 @@ class Visitor:
         self._add_worker = add_worker
         self._helpers: list[SessionWorker] = []
         self._loop = gevent.get_hub().loop
-        self._n_calls = self._number = self._due = 0
+        self._n_calls = self._number = 0
         # Calls of this visit that were started; calls of this burst that may still be started.
         self._n_made = self._n_allowed = 0
         self._n_helping = 0
@@ -49,27 +49,37 @@ class Visitor:
 
     def receive(self, number: int, due: int, start: int) -> None:
         """Make the visit of arrival `number`: all its calls, or those up to the first failure."""
-        self._begin(number, due)
+        self._user.arrive(number)
+        self._visits = self._user.flow.visits
+        self._n_calls = self._visits.n_calls
+        self._number = number
+        self._n_made = 0
         intended = due
-        self._visits.begun(start)
+        self._visits.note_begin(start)
         while True:
             self._make_burst(intended, start)
-            if self._is_over or not self._pause():
+            if self._is_over:
+                break
+            if pause_ns := self._user.drawn_pause_ns():
+                self._lead.pause_until(now() + pause_ns)
+            if pause_ns or self._helpers:
+                self._lead.check_for_strays()
+            if self._is_over:
                 break
             intended = start = now()
-        self._end()
+        for worker in (self._lead, *self._helpers):
+            worker.check_for_strays()
+        n_failed = self._user.n_failed
+        if self._n_made < self._n_calls and self._context.is_stopped and not n_failed:
+            # Still in progress when the run ends.
+            return
+        n_made, has_failed = self._n_made, n_failed > 0
+        self._visits.note_end(due, now(), n_made - n_failed, n_made, has_failed=has_failed)
 
     def leave(self) -> None:
         """Close the connections that are still open."""
         for worker in (self._lead, *self._helpers):
             worker.leave()
-
-    def _begin(self, number: int, due: int) -> None:
-        self._user.arrive(number)
-        self._visits = self._user.flow.visits
-        self._n_calls = self._visits.n_calls
-        self._number, self._due = number, due
-        self._n_made = 0
 
     @property
     def _is_over(self) -> bool:
@@ -83,25 +93,6 @@ class Visitor:
         has_lost_its_own = not self._visits.has_sessions and not self._lead.is_connected
         return has_lost_its_own and self._n_made > 0
 
-    def _pause(self) -> bool:
-        """Pause; whether the visit continues afterwards."""
-        if pause_ns := self._user.drawn_pause_ns():
-            self._lead.pause_until(now() + pause_ns)
-        if pause_ns or self._helpers:
-            self._lead.check_for_strays()
-        return not self._is_over
-
-    def _end(self) -> None:
-        for worker in (self._lead, *self._helpers):
-            worker.check_for_strays()
-        n_failed = self._user.n_failed
-        if self._n_made < self._n_calls and self._context.is_stopped and not n_failed:
-            # Still in progress when the run ends.
-            return
-        self._visits.ended(
-            self._due, now(), self._n_made - n_failed, self._n_made, has_failed=n_failed > 0
-        )
-
     # --- bursts ----------------------------------------------------------------------------------
     def _make_burst(self, intended: int, start: int) -> None:
         session = self._context.session
@@ -110,7 +101,16 @@ class Visitor:
             self._make_call(self._lead, intended, start)
             self._lead.finish_replies()
             intended = start = now()
-        self._start_helpers()
+        most = min(self._context.at_once, self._n_allowed)
+        n_helpers = 0 if self._is_cut_short else max(0, most - 1)
+        while len(self._helpers) < n_helpers:
+            helper = self._add_worker()
+            helper.join(self._lead)
+            helper.switch = gevent.spawn(self._help, helper).switch
+            self._helpers.append(helper)
+        self._n_helping = n_helpers
+        for helper in self._helpers[:n_helpers]:
+            self._loop.run_callback(helper.switch, _GO)
         self._work(self._lead, intended, start)
         if self._n_helping:
             self._is_waiting = True
@@ -144,25 +144,10 @@ class Visitor:
                 self._user.n_failed += 1
                 return
             start = now()
-            self._visits.retried(start)
+            self._visits.note_retry(start)
             pause_s = worker.call_again(call, start)
 
     # --- several at once ---------------------------------------------------------------------
-    def _start_helpers(self) -> None:
-        most = min(self._context.at_once, self._n_allowed)
-        wanted = 0 if self._is_cut_short else max(0, most - 1)
-        while len(self._helpers) < wanted:
-            self._add_helper()
-        self._n_helping = wanted
-        for helper in self._helpers[:wanted]:
-            self._loop.run_callback(helper.switch, _GO)
-
-    def _add_helper(self) -> None:
-        helper = self._add_worker()
-        helper.join(self._lead)
-        helper.switch = gevent.spawn(self._help, helper).switch
-        self._helpers.append(helper)
-
     def _help(self, helper: SessionWorker) -> None:
         while True:
             helper.idle_until(_GO)
@@ -214,11 +199,11 @@ class VisitLoad(_AddsWorkers, OpenLoad):
     def _queue_or_drop(self, number: int, due: int) -> None:
         super()._queue_or_drop(number, due)
         if self._drops:
-            self._context.flow_at(number).visits.dropped(due)
+            self._context.flow_at(number).visits.note_drop(due)
 
     def _drop_queue(self) -> None:
         for number, _, _ in self._queue:
-            self._context.flow_at(number).visits.dropped(now())
+            self._context.flow_at(number).visits.note_drop(now())
             if self._context.has_flows:
                 self._events_of(number)["dropped"].append(now())
         if self._context.has_flows:
@@ -243,26 +228,21 @@ class VisitWindow(_AddsWorkers, WindowLoad):
         add_worker, note_first = self._add_worker, self._note_first
         visitor = Visitor(worker, self._context, self._requests, add_worker, note_first)
         while True:
-            start = now()
+            start, (number, is_warm_up) = now(), task
             if self._has_ended(start):
                 self._leave(worker)
             else:
-                self._visit(worker, visitor, start, *task)
+                visitor.receive(number, start, start)
+                connection = worker.detach()
+                gevent.sleep(0)
+                if connection is not None:
+                    self._keep_or_close(connection, is_warm_up)
+                self._idle.append(worker)
+                self._n_calling -= 1
+                self._note_left()
+                self._refill()
+                self._close_if_all_open()
             task = to_hub()
-
-    def _visit(
-        self, worker: SessionWorker, visitor: Visitor, start: int, number: int, is_warm_up: bool
-    ) -> None:
-        visitor.receive(number, start, start)
-        held = worker.detach()
-        gevent.sleep(0)
-        if held is not None:
-            self._keep_or_close(held, is_warm_up)
-        self._idle.append(worker)
-        self._n_calling -= 1
-        self._note_left()
-        self._refill()
-        self._close_if_all_open()
 
     def _note_first(self) -> None:
         self._n_calling += 1

@@ -136,10 +136,19 @@ class VitalsReader:
         longest_ns, garbage_ns = self._garbage.take()
         run_delay_ns = now["run_delay_ns"] - before["run_delay_ns"]
         throttled_ns = now["throttled_ns"] - before["throttled_ns"]
+        # Computed instead of listed: listing 10,000 open files takes milliseconds.
+        open_files = self._files_before + open_connections
+        limit = 0 if self._file_limit == resource.RLIM_INFINITY else self._file_limit
+        machine_s = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
+        own_s = now["cpu_s"] - before["cpu_s"]
+        # CPU time of other programs; small differences of two clocks are none.
+        others_s = max(0.0, now["busy_s"] - before["busy_s"] - own_s)
+        steal_share = (now["steal_s"] - before["steal_s"]) / machine_s
         return {
-            "cpu_share": round((now["cpu_s"] - before["cpu_s"]) * _NS / elapsed_ns, 4),
-            **_shares_of_machine(before, now),
-            "other_cores": _other_cores(before, now, elapsed_ns),
+            "cpu_share": round(own_s * _NS / elapsed_ns, 4),
+            "other_cpu_share": round(min(1.0, others_s / machine_s), 4),
+            "steal_share": round(min(1.0, max(0.0, steal_share)), 4),
+            "other_cores": round(others_s * _NS / elapsed_ns, 4),
             "run_delay_share": round(run_delay_ns / elapsed_ns, 4),
             "throttled_share": round(min(1.0, throttled_ns / elapsed_ns), 4),
             "hub_lag_max_us": hub_lag_max_us,
@@ -148,19 +157,14 @@ class VitalsReader:
             "gc_pause_max_us": longest_ns // 1000,
             "gc_share": round(garbage_ns / elapsed_ns, 6),
             "open_connections": open_connections,
-            **self._files(open_connections),
+            "open_files": open_files,
+            "open_files_share": _share(open_files, limit),
             "ports_share": _share(now["ports_taken"], self._n_ports),
             "swapped_pages": now["swapped_pages"] - before["swapped_pages"],
             "clock_step_us": abs(now["wall_offset_ns"] - before["wall_offset_ns"]) // 1000,
             **self._links.take(elapsed_ns),
             "rss_bytes": now["rss_bytes"],
         }
-
-    def _files(self, open_connections: int) -> dict[str, float]:
-        """Computed instead of listed: listing 10,000 open files takes milliseconds."""
-        open_files = self._files_before + open_connections
-        limit = 0 if self._file_limit == resource.RLIM_INFINITY else self._file_limit
-        return {"open_files": open_files, "open_files_share": _share(open_files, limit)}
 
     def close(self) -> None:
         self._garbage.close()
@@ -169,28 +173,6 @@ class VitalsReader:
 
 def _share(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 0.0
-
-
-def _shares_of_machine(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
-    """Shares of the machine's CPU time: used by other programs, and taken by the hypervisor."""
-    machine_s = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
-    others = _of_others_s(before, now) / machine_s
-    steal = (now["steal_s"] - before["steal_s"]) / machine_s
-    return {
-        "other_cpu_share": round(min(1.0, others), 4),
-        "steal_share": round(min(1.0, max(0.0, steal)), 4),
-    }
-
-
-def _other_cores(before: dict[str, float], now: dict[str, float], elapsed_ns: int) -> float:
-    """How many cores' worth of time other programs used."""
-    return round(_of_others_s(before, now) * _NS / elapsed_ns, 4)
-
-
-def _of_others_s(before: dict[str, float], now: dict[str, float]) -> float:
-    """CPU time of other programs; small differences of two clocks are none."""
-    own_s = now["cpu_s"] - before["cpu_s"]
-    return max(0.0, now["busy_s"] - before["busy_s"] - own_s)
 
 
 def cpu_s() -> tuple[float, float]:

@@ -67,7 +67,7 @@ class WindowLoad:
         self._is_stopped = False
         self._n_opening = 0
         self._idle: list[Worker] = []
-        self._held: deque[tuple[int, Held]] = deque()
+        self._held_sockets: deque[tuple[int, Held]] = deque()
         self.workers: list[Worker] = []
         self.n_dropped = 0
         self.note_left: NoteLeft = note_nothing
@@ -83,7 +83,11 @@ class WindowLoad:
 
     def _wake(self) -> None:
         if self._has_begun:
-            self._release_due()
+            while self._held_sockets and self._held_sockets[0][0] <= now():
+                self._held_sockets.popleft()[1].close()
+            if self._held_sockets:
+                self._pacer.wake_at(self._held_sockets[0][0])
+            self._refill()
         else:
             self._has_begun = True
             self._fill()
@@ -104,28 +108,21 @@ class WindowLoad:
                 self._events["window_throttled"].append(instant)
                 return
             self._n_opening += 1
-            self._begin(self._take(instant), instant < self._zero_ns)
+            number, is_warm_up = self._next, instant < self._zero_ns
+            if not is_warm_up:  # which uses no numbers up
+                self._next = next(self._numbers, None)
+            if self._idle:
+                # Not at once: this may be another worker's turn.
+                self._loop.run_callback(self._idle.pop().switch, (number, is_warm_up))
+                continue
+            worker = self._make_worker()
+            self.workers.append(worker)
+            worker.switch = gevent.spawn(self._run, worker, (number, is_warm_up)).switch
 
     @property
     def _n_open(self) -> int:
         """Open connections, without those still being opened."""
-        return len(self._held)
-
-    def _take(self, instant: int) -> int:
-        """The next number; the warm-up does not use numbers up."""
-        number = self._next
-        if instant >= self._zero_ns:
-            self._next = next(self._numbers, None)
-        return number
-
-    def _begin(self, number: int, is_warm_up: bool) -> None:
-        if self._idle:
-            # Not at once: this may be another worker's turn.
-            self._loop.run_callback(self._idle.pop().switch, (number, is_warm_up))
-            return
-        worker = self._make_worker()
-        self.workers.append(worker)
-        worker.switch = gevent.spawn(self._run, worker, (number, is_warm_up)).switch
+        return len(self._held_sockets)
 
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
@@ -140,9 +137,9 @@ class WindowLoad:
 
     def _work(self, worker: Worker, number: int, is_warm_up: bool) -> None:
         """Open one connection, then become idle again."""
-        held = self._open_one(worker, number)
-        if held is not None:
-            self._keep_or_close(held, is_warm_up)
+        connection = self._open_one(worker, number)
+        if connection is not None:
+            self._keep_or_close(connection, is_warm_up)
         self._leave(worker)
 
     def _leave(self, worker: Worker) -> None:
@@ -150,13 +147,13 @@ class WindowLoad:
         self._idle.append(worker)
         self._note_opened()
 
-    def _keep_or_close(self, held: Held, is_warm_up: bool) -> None:
+    def _keep_or_close(self, connection: Held, is_warm_up: bool) -> None:
         if self._hold == Hold.CLOSE or is_warm_up or self._is_stopped:
-            held.close()
+            connection.close()
             return
-        self._held.append((now() + self._hold_ns, held))
-        if self._hold == Hold.KEEP_S and len(self._held) == 1:
-            self._pacer.wake_at(self._held[0][0])
+        self._held_sockets.append((now() + self._hold_ns, connection))
+        if self._hold == Hold.KEEP_S and len(self._held_sockets) == 1:
+            self._pacer.wake_at(self._held_sockets[0][0])
 
     def _note_opened(self) -> None:
         """An opening succeeded or failed; below the low mark the next burst begins."""
@@ -184,17 +181,9 @@ class WindowLoad:
             self._events["window_resumed"].append(now())
             self._fill()
 
-    def _release_due(self) -> None:
-        """In the hub: close connections that were held long enough."""
-        while self._held and self._held[0][0] <= now():
-            self._held.popleft()[1].close()
-        if self._held:
-            self._pacer.wake_at(self._held[0][0])
-        self._refill()
-
     def _close_held(self) -> None:
-        while self._held:
-            self._held.popleft()[1].close()
+        while self._held_sockets:
+            self._held_sockets.popleft()[1].close()
 
     def is_calm(self, _: int) -> bool:
         """What is opened next is known at no instant before."""
@@ -207,7 +196,7 @@ class WindowLoad:
 
     @property
     def is_finished(self) -> bool:
-        return not self._n_opening and not self._held and self._is_over(now())
+        return not self._n_opening and not self._held_sockets and self._is_over(now())
 
 
 def make_http_opener(requests: Sequence[Request]) -> OpenOne:

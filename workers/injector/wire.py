@@ -129,8 +129,8 @@ class WireCount:
     def take(self) -> dict[str, int]:
         """The counters since the last call, by name."""
         self._fold()
-        taken, self._sums = self._sums, dict.fromkeys(_TCP_INFO.names, 0)
-        return {name: number for name, number in taken.items() if number}
+        sums, self._sums = self._sums, dict.fromkeys(_TCP_INFO.names, 0)
+        return {name: number for name, number in sums.items() if number}
 
     def _fold(self) -> None:
         infos = np.frombuffer(b"".join(self._infos), dtype=_TCP_INFO)

@@ -73,7 +73,7 @@ def test_what_ends_the_stream_leaves_the_others():
             client.feed(SETTINGS, NOW)
             written(client)
             feed_by(client, data, step if len(data) < 5000 else 1 << 20)
-            assert client.ended == [stream]
+            assert client.ended_streams == [stream]
             assert (stream.is_complete, stream.failure.kind) == (False, kind)
             assert rst_stream(1, frames.Code[code]) in written(client)
             client.feed(reply(stream_id=3), NOW)
@@ -85,7 +85,7 @@ def test_how_a_server_ends_a_stream():
         data, kind, words = ENDED[name]
         client, (stream,) = begun()
         client.feed(SETTINGS + data, NOW)
-        assert (client.ended, stream.failure.kind) == ([stream], kind)
+        assert (client.ended_streams, stream.failure.kind) == ([stream], kind)
         assert words in str(stream.failure)
         may_go_again = name == "refused" or "GOAWAY" in name
         assert isinstance(stream.failure, NotProcessed) == may_go_again
@@ -96,7 +96,7 @@ def test_what_servers_may_do():
         for step in [1, 7, 1 << 20]:
             client, (stream,) = begun(keep_bytes=100)
             feed_by(client, SETTINGS + ALLOWED[name], step)
-            assert (stream.is_complete, stream.failure, stream.kept) == (True, None, b"ok")
+            assert (stream.is_complete, stream.failure, stream.body_start) == (True, None, b"ok")
             assert (stream.head.status, stream.body_bytes, stream.end) == (200, 2, NOW)
 
 
@@ -152,8 +152,8 @@ def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives():
         replies = [reply(b"ok", each.id, *SIZED) for each in streams]
         feed_by(client, b"".join(replies), step)
         sizes = len(USUAL_HEAD), 2, len(replies[0])
-        assert [counted(each) for each in client.ended] == [(True, 200, *sizes, NOW, NOW)] * 4
-        assert client.ended == streams
+        assert list(map(counted, client.ended_streams)) == [(True, 200, *sizes, NOW, NOW)] * 4
+        assert client.ended_streams == streams
         assert not client.streams
 
 
@@ -170,7 +170,7 @@ def test_behind_a_head_like_an_earlier_one_everything_else_may_come():
         client, (first, second, _) = begun(3)
         client.feed(SETTINGS + reply(b"ok", 1, *SIZED) + USUAL_HEAD + rest, NOW)
         assert first.is_complete
-        assert second in client.ended
+        assert second in client.ended_streams
         assert (second.is_complete, second.failure is None) == (is_complete, is_complete)
 
 
@@ -213,7 +213,7 @@ def test_a_stream_that_is_begun_again_knows_nothing_of_its_reply_before():
 def test_replies_are_awaited_only_of_requests_that_are_sent():
     client, _ = begun(2)
     assert not client.awaits_replies
-    client.written.clear()
+    client.written_streams.clear()
     assert client.awaits_replies
     client.feed(SETTINGS + reply(b"ok", 1, *SIZED), NOW)
     assert client.awaits_replies
@@ -255,7 +255,7 @@ def test_a_body_is_sent_as_the_windows_allow():
     client.feed(settings({frames.INITIAL_WINDOW_SIZE: 100_000}), NOW)
     sent = written(client)
     assert sent.endswith(ACK)
-    assert (stream.unsent, client.written) == (b"", [stream])
+    assert (stream.unsent, client.written_streams) == (b"", [stream])
 
 
 def test_a_smaller_window_may_be_below_nothing():
@@ -299,7 +299,7 @@ def test_what_comes_of_a_stream_that_was_given_up_is_skipped():
     client.give_up(stream)
     assert written(client).endswith(rst_stream(1, 8))
     client.feed(body(b"x", flags=0) + body(b"y") + reply(stream_id=3), NOW)
-    assert client.ended == [other]
+    assert client.ended_streams == [other]
     with pytest.raises(ConnectionBroken):
         client.feed(body(b"z"), NOW)
 
@@ -312,7 +312,7 @@ def test_much_that_was_on_its_way_of_streams_that_were_given_up_ends_no_other():
     client.feed(body(b"x", 3, flags=0) * (IDLE_FRAMES_CAP + 1), NOW)
     client.feed(body(b"x", 3) + b"".join(reply(stream_id=each.id) for each in late[1:]), NOW)
     client.feed(reply(), NOW)
-    assert (client.ended, other.is_complete, client.has_let_go) == ([other], True, False)
+    assert (client.ended_streams, other.is_complete, client.has_let_go) == ([other], True, False)
 
 
 def test_a_stream_that_goes_on_though_it_was_given_up_ends_the_connection():
@@ -343,15 +343,15 @@ def test_the_end_of_the_connection_ends_every_stream():
     client, (done, begun_to_come, silent) = begun(3)
     client.feed(SETTINGS + reply() + head(stream_id=3), NOW)
     client.end_of_input()
-    assert client.ended == [done, begun_to_come, silent]
-    kinds = [each.failure and each.failure.kind for each in client.ended]
+    assert client.ended_streams == [done, begun_to_come, silent]
+    kinds = [each.failure and each.failure.kind for each in client.ended_streams]
     assert kinds == [None, Kind.EOF_MID_BODY, Kind.EOF_BEFORE_REPLY]
 
 
 def test_a_goodbye_with_an_error_says_why_the_rest_was_lost():
     client, (stream,) = begun()
     client.feed(SETTINGS + goaway(1, 2), NOW)
-    assert not client.ended
+    assert not client.ended_streams
     client.end_of_input()
     assert (stream.failure.kind, "INTERNAL_ERROR" in str(stream.failure)) == (Kind.H2_GOAWAY, True)
 
@@ -367,7 +367,7 @@ def test_a_reset_behind_a_goodbye_with_an_error_takes_nothing_back():
 def test_only_what_is_behind_a_goodbye_goes_again():
     client, (first, second) = begun(2)
     client.feed(SETTINGS + goaway(1, 0), NOW)
-    assert (client.ended, client.is_draining) == ([second], True)
+    assert (client.ended_streams, client.is_draining) == ([second], True)
     client.feed(reply(), NOW)
     assert first.is_complete
 
@@ -400,7 +400,7 @@ def test_h2_understands_every_request():
                 if said := answer(server, written(client)):
                     client.feed(said, NOW)
                 client.write_bodies()
-            assert [stream.kept for stream in streams] == [b"abc"] * 3
+            assert [stream.body_start for stream in streams] == [b"abc"] * 3
             assert not client.out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Redirects, Step, own_host
-from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import (
     CONTINUATION,
@@ -47,7 +47,7 @@ from workers.injector.http2.frames import (
 from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, WINDOW_BYTES, Stream, Streams
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply_check import ReplyRules
-from workers.injector.request import Checked, Request
+from workers.injector.request import Request, WithChecks
 
 # Frames in a row that bring no reply further; blocks in pieces.
 IDLE_FRAMES_CAP = 1000
@@ -90,8 +90,9 @@ class Http2Client(Streams):
         self._now = instant
         if self._rest:
             data = self._rest + data
-        if not self.is_settled:
-            _refuse_other_protocols(data)
+        if not self.is_settled and data[:5] == b"HTTP/"[: len(data)]:
+            detail = f"the server answered in HTTP/1: {data[:40]!r}"
+            raise ConnectionBroken(Code.PROTOCOL_ERROR, detail, Kind.H2_NOT_SPOKEN)
         at, size = 0, len(data)
         while size - at >= HEAD_BYTES:
             high, low, kind, flags, stream_id = _HEAD(data, at)
@@ -108,10 +109,18 @@ class Http2Client(Streams):
             if at > size:
                 at = start - HEAD_BYTES
                 break
+            stream_id &= LARGEST_WINDOW
             try:
-                self._take(kind, flags, stream_id & LARGEST_WINDOW, data, start, at)
+                if self._block is not None:
+                    self._continue_block(kind, flags, stream_id, data[start:at])
+                elif kind == DATA and self.is_settled:
+                    self._take_data(flags, stream_id, data, start, at)
+                elif kind == HEADERS and self.is_settled:
+                    self._take_headers(flags, stream_id, data, start, at)
+                else:
+                    self._take_other(kind, flags, stream_id, data[start:at])
             except StreamBroken as fault:
-                self._break(stream_id & LARGEST_WINDOW, fault)
+                self._break(stream_id, fault)
         self._rest = data[at:]
 
     def _take_usual_reply(self, stream_id: int, data: bytes, start: int, stop: int) -> int:
@@ -138,23 +147,11 @@ class Http2Client(Streams):
         stream.body_bytes = body_bytes
         stream.received_bytes = received_bytes
         if stream.keep_bytes:
-            stream.kept = data[end - body_bytes : end][: stream.keep_bytes]
+            stream.body_start = data[end - body_bytes : end][: stream.keep_bytes]
         stream.is_complete = True
         del self.streams[stream_id]
-        self.ended.append(stream)
+        self.ended_streams.append(stream)
         return end
-
-    def _take(
-        self, kind: int, flags: int, stream_id: int, data: bytes, start: int, stop: int
-    ) -> None:
-        if self._block is not None:
-            self._continue_block(kind, flags, stream_id, data[start:stop])
-        elif kind == DATA and self.is_settled:
-            self._take_data(flags, stream_id, data, start, stop)
-        elif kind == HEADERS and self.is_settled:
-            self._take_headers(flags, stream_id, data, start, stop)
-        else:
-            self._take_other(kind, flags, stream_id, data[start:stop])
 
     def _take_data(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
         size = stop - start
@@ -192,21 +189,18 @@ class Http2Client(Streams):
         self.out += frames.window_update(0, CONNECTION_WINDOW_BYTES - self._their_room)
         self._their_room = CONNECTION_WINDOW_BYTES
 
-    def _take_known_head(self, stream: Stream, head: Head, frame_bytes: int, flags: int) -> None:
-        """A reply's head in one plain frame with the bytes of an earlier one."""
-        stream.first = self._now
-        stream.received_bytes = frame_bytes
-        stream.note_head(head, frame_bytes)
-        if flags & END_STREAM:
-            self._finish(stream, self._now)
-
     def _take_headers(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
         frame_bytes = HEAD_BYTES + stop - start
         stream = self.streams.get(stream_id)
         if stream is not None and not stream.first and flags & _SHAPE == END_HEADERS:
-            head = stream.memo.known.get(data[start:stop])
+            head = stream.memo.heads.get(data[start:stop])
             if head is not None and head.status >= 200:
-                self._take_known_head(stream, head, frame_bytes, flags)
+                # The bytes of an earlier head, in one plain frame.
+                stream.first = self._now
+                stream.received_bytes = frame_bytes
+                stream.note_head(head, frame_bytes)
+                if flags & END_STREAM:
+                    self._finish(stream, self._now)
                 return
         if flags & PADDED:
             start, stop = _without_padding(data, start, stop)
@@ -383,12 +377,6 @@ class _Block:
         self.frame_bytes = frame_bytes
 
 
-def _refuse_other_protocols(data: bytes) -> None:
-    if data[:5] == b"HTTP/"[: len(data)]:
-        detail = f"the server answered in HTTP/1: {data[:40]!r}"
-        raise ConnectionBroken(Code.PROTOCOL_ERROR, detail, Kind.H2_NOT_SPOKEN)
-
-
 def _without_padding(data: bytes, start: int, stop: int) -> tuple[int, int]:
     if start == stop or data[start] >= stop - start:
         raise _protocol_error("more padding than there is")
@@ -436,7 +424,7 @@ class StreamRequest(Request):
         return self._text
 
 
-class CheckedStreamRequest(Checked, StreamRequest):
+class CheckedStreamRequest(WithChecks, StreamRequest):
     __slots__ = ("keep_bytes", "plain_head", "rules")
 
     def __init__(self, plan: Plan, step: Step, *rest: Any):
@@ -450,8 +438,8 @@ def request_data(step: Step, scheme: str, authority: str) -> bytes:
     """The `data` of a request."""
     body, kind = step.content
     host = own_host(step.headers).strip(" \t") or authority
-    named = {"method": step.method, "scheme": scheme, "authority": host, "path": step.path}
-    pseudo = [(f":{name}", value) for name, value in named.items()]
+    pseudo = [(":method", step.method), (":scheme", scheme)]
+    pseudo += [(":authority", host), (":path", step.path)]
     block = encode(pseudo + _headers(step, len(body), kind))
     flags = frames.END_HEADERS | (0 if body else frames.END_STREAM)
     return frames.frame(frames.HEADERS, flags, 0, block) + body

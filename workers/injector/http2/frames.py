@@ -32,6 +32,7 @@ from workers.injector.http1 import (
     Head,
     charset_of,
     coding_of,
+    header_values,
 )
 from workers.injector.reply import OFTEN_A_FAILURE
 
@@ -177,29 +178,29 @@ def _encode_field(name: str, value: str) -> bytes:
         return _encode_integer(index, _INDEXED_BITS, _INDEXED)
     index = _INDEX_OF_NAME.get(name, 0)
     form = _NEVER_INDEXED if name in SECRET else _PLAIN
-    named = b"" if index else _encode_string(name)
-    return _encode_integer(index, _LITERAL_BITS, form) + named + _encode_string(value)
+    name_bytes = b"" if index else _encode_string(name)
+    return _encode_integer(index, _LITERAL_BITS, form) + name_bytes + _encode_string(value)
 
 
 def _encode_integer(number: int, n_bits: int, form: int) -> bytes:
     most = (1 << n_bits) - 1
     if number < most:
         return bytes((form | number,))
-    encoded = bytearray((form | most,))
+    out = bytearray((form | most,))
     number -= most
     while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
+        out.append(number & 0x7F | 0x80)
         number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
+    out.append(number)
+    return bytes(out)
 
 
 def _encode_string(text: str) -> bytes:
     """Huffman-coded where that is shorter."""
     plain = text.encode("latin-1")
-    packed = _huffman.encode(plain)
-    if len(packed) < len(plain):
-        return _encode_integer(len(packed), _LENGTH_BITS, _HUFFMAN) + packed
+    huffman = _huffman.encode(plain)
+    if len(huffman) < len(plain):
+        return _encode_integer(len(huffman), _LENGTH_BITS, _HUFFMAN) + huffman
     return _encode_integer(len(plain), _LENGTH_BITS, 0) + plain
 
 
@@ -319,7 +320,7 @@ class BlockMemo:
         self._plan = plan
         self._method = method
         self._has_rules = has_rules
-        self.known: dict[bytes, Head] = {}
+        self.heads: dict[bytes, Head] = {}
         self.servers: dict[str, None] = {}
         self.fits: dict[int, bool] = {}
         self.usual: dict[bytes, tuple[Head, int, int, int]] = {}
@@ -327,10 +328,10 @@ class BlockMemo:
     def parse(self, block: bytes) -> Head:
         """Raises StreamBroken, ConnectionBroken."""
         head = parse_head(block, self._method)
-        if len(self.known) >= MEMO_CAP:
-            self.known.clear()
+        if len(self.heads) >= MEMO_CAP:
+            self.heads.clear()
             self.usual.clear()
-        self.known[block] = head
+        self.heads[block] = head
         size = head.body_bytes
         if size and size <= FRAME_BYTES and 200 <= head.status < OFTEN_A_FAILURE:
             head_bytes = HEAD_BYTES + len(block)
@@ -339,7 +340,7 @@ class BlockMemo:
         is_expected = self._plan.status_is_expected(head.status)
         self.fits[head.status] = is_expected and not self._has_rules
         if len(self.servers) < SERVERS_CAP:
-            self.servers.update(dict.fromkeys(_values(head.headers, "server")[:1]))
+            self.servers.update(dict.fromkeys(header_values(head.headers, "server")[:1]))
         return head
 
 
@@ -347,13 +348,13 @@ def parse_head(block: bytes, method: str) -> Head:
     """`body_bytes` is None if only the stream's end delimits the body."""
     fields = decode(block)
     if not fields or fields[0][0] != ":status" or not _STATUS.fullmatch(fields[0][1]):
-        raise _malformed("a reply without a status")
+        raise _protocol_fault("a reply without a status")
     # RFC 9113 forbids spaces around a value; servers send them, and clients take them off.
     headers = [(name, value.strip(" \t")) for name, value in fields[1:]]
     check_fields(headers)
     status = int(fields[0][1])
     if status == 101:
-        raise _malformed("101, which HTTP/2 does not have")
+        raise _protocol_fault("101, which HTTP/2 does not have")
     return Head(
         status=status,
         size_bytes=len(block),
@@ -374,15 +375,15 @@ def check_fields(fields: Sequence[Field]) -> None:
         raise StreamBroken(Code.ENHANCE_YOUR_CALM, detail, Kind.HEADER_CAP)
     for name, value in fields:
         if not _NAME.fullmatch(name) or _FORBIDDEN_IN_VALUE.search(value):
-            raise _malformed(f"not a header: {name[:40]!r}: {value[:40]!r}")
+            raise _protocol_fault(f"not a header: {name[:40]!r}: {value[:40]!r}")
         if name in _OF_A_CONNECTION:
-            raise _malformed(f"{name}, which HTTP/2 does not have")
+            raise _protocol_fault(f"{name}, which HTTP/2 does not have")
 
 
 def _body_bytes(status: int, method: str, headers: Sequence[Field]) -> int | None:
-    lengths = set(_values(headers, "content-length"))
+    lengths = set(header_values(headers, "content-length"))
     if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
-        raise _malformed("not a content-length")
+        raise _protocol_fault("not a content-length")
     if method == "HEAD" or status in {204, 304}:
         return 0
     if not lengths:
@@ -394,9 +395,5 @@ def _body_bytes(status: int, method: str, headers: Sequence[Field]) -> int | Non
     return size
 
 
-def _values(headers: Sequence[Field], wanted: str) -> list[str]:
-    return [value for name, value in headers if name == wanted]
-
-
-def _malformed(detail: str) -> StreamBroken:
+def _protocol_fault(detail: str) -> StreamBroken:
     return StreamBroken(Code.PROTOCOL_ERROR, detail)

@@ -20,7 +20,7 @@ from workers.injector.connection import WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
 from workers.injector.http2.client import Http2Client, StreamRequest, request_data, request_text
-from workers.injector.http2.frames import Code, ConnectionBroken, NotProcessed
+from workers.injector.http2.frames import ConnectionBroken, NotProcessed
 from workers.injector.http2.streams import Stream
 from workers.injector.order import Order
 from workers.injector.prober import Prober
@@ -100,10 +100,10 @@ class Link:
         connection.watcher.start(self._read)
         return connection
 
-    def begin(self, worker: Any, request: Any, ended: Stream | None = None) -> Stream:
-        """Send a request of this worker, who is told of the stream's end in the hub. `ended`: the
+    def begin(self, worker: Any, request: Any, reuse: Stream | None = None) -> Stream:
+        """Send a request of this worker, who is told of the stream's end in the hub. `reuse`: the
         stream of its last request, if it may be used again."""
-        stream = self._client.begin(request.data, request.memo, worker, request.keep_bytes, ended)
+        stream = self._client.begin(request.data, request.memo, worker, request.keep_bytes, reuse)
         self._uses_left -= 1
         if not self._is_reading:
             self._flush_or_end()
@@ -173,24 +173,21 @@ class Link:
             if client.has_new_settings:
                 client.has_new_settings = False
                 self.is_ready = True
-                self._note_limit()
+                limit = client.most_streams
+                if limit is not None and limit < self._streams:
+                    least = self._dialler.streams_limit
+                    self._dialler.streams_limit = limit if least is None else min(limit, least)
                 self._note(self)
             self._hand_out()
             if is_plain or self.connection is None or not client.awaits_replies:
                 return
 
-    def _note_limit(self) -> None:
-        limit = self._client.most_streams
-        if limit is not None and limit < self._streams:
-            least = self._dialler.streams_limit
-            self._dialler.streams_limit = limit if least is None else min(limit, least)
-
     def _hand_out(self) -> None:
         """Tell the workers whose streams have ended."""
         client = self._client
-        while ended := client.ended:
-            client.ended = []
-            for stream in ended:
+        while streams := client.ended_streams:
+            client.ended_streams = []
+            for stream in streams:
                 if stream.is_complete:
                     self._has_served = True
                 stream.worker.end(stream)
@@ -205,20 +202,21 @@ class Link:
         if error is None:
             client.end_of_input()
         else:
-            client.end_all(_as_failure(error))
-        for stream in client.ended:
+            failure = error
+            if not isinstance(error, BadReply | OSError):
+                traceback.print_exception(error, file=sys.stderr)
+                failure = BadReply(Kind.CLIENT_OTHER, str(error))
+            client.end_all(failure)
+        for stream in client.ended_streams:
             _allow_again(stream, error, was_taken=was_taken, is_stale=is_stale)
         if isinstance(error, ConnectionBroken):
-            self._tell(error.code)
+            # Tell the server why it is left, if it reads at all.
+            self._client.say_goodbye(error.code)
+            with contextlib.suppress(OSError):
+                self.connection.send(bytes(self._client.out))
         self._hang_up(self._dialler.hang_up)
         self._hand_out()
         self._note(self)
-
-    def _tell(self, code: Code) -> None:
-        """The server why it is left, if it reads at all."""
-        self._client.say_goodbye(code)
-        with contextlib.suppress(OSError):
-            self.connection.send(bytes(self._client.out))
 
     # --- writing ---------------------------------------------------------------------------------
     def _flush_or_end(self) -> None:
@@ -229,11 +227,11 @@ class Link:
         try:
             while out:
                 try:
-                    written = connection.send(bytes(out))
+                    n_sent = connection.send(bytes(out))
                 except BlockingIOError:
-                    written = 0
-                if written < len(out):
-                    del out[:written]
+                    n_sent = 0
+                if n_sent < len(out):
+                    del out[:n_sent]
                     self._writer = self._loop.io(self.connection.sock.fileno(), WRITE)
                     self._writer.start(self._write_on)
                     return
@@ -244,11 +242,11 @@ class Link:
             # This may be a worker's turn; the others are told in the hub.
             self._loop.run_callback(self._end_after_reading, error)
             return
-        if client.written:
+        if client.written_streams:
             instant = now()
-            for stream in client.written:
+            for stream in client.written_streams:
                 stream.sent = instant
-            client.written.clear()
+            client.written_streams.clear()
 
     def _end_after_reading(self, error: OSError) -> None:
         """In the hub, after a write that failed: what the server said before it left may lie
@@ -284,13 +282,6 @@ def check_protocol(connection: Connection, dialler: Dialler) -> None:
     if protocol != ALPN:
         words = f"chose {protocol}" if protocol else "chose no protocol"
         raise AttemptFailed(Kind.H2_NOT_SPOKEN, f"in the TLS handshake the server {words}")
-
-
-def _as_failure(error: Exception) -> BadReply | OSError:
-    if isinstance(error, BadReply | OSError):
-        return error
-    traceback.print_exception(error, file=sys.stderr)
-    return BadReply(Kind.CLIENT_OTHER, str(error))
 
 
 def _allow_again(
@@ -372,8 +363,8 @@ class Http2Prober(Prober):
             client.out.clear()
             self._send_rest(connection, data, 0)
             client.write_bodies()
-        if client.written:
-            client.written.clear()
+        if client.written_streams:
+            client.written_streams.clear()
             self.instants["send"] = now()
 
     def count_bytes(self) -> tuple[int, int]:

@@ -1,12 +1,13 @@
 """The connections that some workers share, each with several requests at a time."""
 
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
-from workers.injector.connection import NS, Dialler, now
+from workers.injector.connection import NS, Dialler, Waking, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, STOPPED
 from workers.injector.http2.link import Link
@@ -69,31 +70,23 @@ class Pool:
         link = self._find_behind_others()
         while link is None and now() < limit:
             timer = self._loop.timer((limit - now()) / NS)
-            timer.start(worker.switch, _TOO_LONG)
-            try:
+            # What fails is another's attempt.
+            with suppress(AttemptFailed), Waking(timer, worker.switch, _TOO_LONG):
                 self._wait(worker)
-            except AttemptFailed:
-                pass  # this was another's attempt
-            finally:
-                timer.stop()
-                timer.close()
             link = self._find()
         return link
 
     def _find(self) -> Link | None:
         if self.n_usable < self.least:
             return self._begin_link()
-        return self._take_place() or self._take_turn()
+        link = self._roomiest()
+        if link is not None:
+            link.n_places += 1
+        return link or self._take_turn()
 
     def _find_behind_others(self) -> Link | None:
         """Whoever waits longer goes first."""
         return self._take_turn() if self.waiting else self._find()
-
-    def _take_place(self) -> Link | None:
-        link = self._roomiest()
-        if link is not None:
-            link.n_places += 1
-        return link
 
     def _roomiest(self) -> Link | None:
         """The link that was freed last, if there is one with room."""
@@ -212,9 +205,6 @@ class Pool:
     def _serve(self) -> None:
         """In the hub: wake those for whom there is something now."""
         self._serving = None
-        while self.waiting and self._has_something():
-            self.waiting.popleft().switch(_AGAIN)
-
-    def _has_something(self) -> bool:
         # Whoever is woken is no longer one of those that wait.
-        return self._roomiest() is not None or self._may_open(len(self.waiting) - 1)
+        while self.waiting and (self._roomiest() or self._may_open(len(self.waiting) - 1)):
+            self.waiting.popleft().switch(_AGAIN)

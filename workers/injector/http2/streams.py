@@ -50,9 +50,9 @@ class Stream:
     """
 
     __slots__ = (
-        "body_bytes", "end", "failure", "first", "head", "head_bytes", "id", "is_complete",
-        "keep_bytes", "kept", "memo", "n_interim", "received_bytes", "room", "sent", "sent_bytes",
-        "their_room", "unsent", "worker",
+        "body_bytes", "body_start", "end", "failure", "first", "head", "head_bytes", "id",
+        "is_complete", "keep_bytes", "memo", "n_interim", "received_bytes", "room", "sent",
+        "sent_bytes", "their_room", "unsent", "worker",
     )  # fmt: skip
 
     def begin(self, stream_id: int, memo: BlockMemo, worker: Any, keep_bytes: int) -> None:
@@ -60,7 +60,7 @@ class Stream:
         self.memo = memo
         self.worker = worker
         self.keep_bytes = keep_bytes
-        self.kept: bytes | bytearray = b""
+        self.body_start: bytes | bytearray = b""
         self.head: Head | None = None
         self.failure: BadReply | OSError | None = None
         self.is_complete = False
@@ -73,7 +73,7 @@ class Stream:
 
     def take_head(self, block: bytes, frame_bytes: int, *, is_last: bool) -> None:
         """The reply's head, or an interim one. Raises StreamBroken, ConnectionBroken."""
-        head = self.memo.known.get(block) or self.memo.parse(block)
+        head = self.memo.heads.get(block) or self.memo.parse(block)
         if head.status >= 200:
             self.note_head(head, frame_bytes)
             return
@@ -97,10 +97,10 @@ class Stream:
         if self.head is None:
             raise StreamBroken(Code.PROTOCOL_ERROR, "a body without a head")
         if self.keep_bytes:
-            missing = self.keep_bytes - len(self.kept)
-            if not self.kept:
-                self.kept = bytearray()
-            self.kept += data[start : min(stop, start + missing)]
+            missing = self.keep_bytes - len(self.body_start)
+            if not self.body_start:
+                self.body_start = bytearray()
+            self.body_start += data[start : min(stop, start + missing)]
         self.body_bytes += stop - start
         if self.body_bytes > BODY_CAP_BYTES:
             detail = f"a body of more than {BODY_CAP_BYTES} bytes"
@@ -229,25 +229,25 @@ _put_number = NUMBER.pack_into
 class Streams:
     """`out` is what to write next.
 
-    `ended`: streams that have ended since somebody took them, complete or with a failure.
-    `written`: streams whose request's last byte is in `out`, likewise. `is_draining`: no stream may
-    be begun any more. `goodbye`: how the server has ended the connection, if with an error.
-    `bodies`: streams whose request's body is not all in `out` yet.
+    `ended_streams`: those that have ended since somebody took them, complete or with a failure.
+    `written_streams`: those whose request's last byte is in `out`, likewise. `is_draining`: no
+    stream may be begun any more. `goodbye`: how the server has ended the connection, if with an
+    error. `bodies`: streams whose request's body is not all in `out` yet.
     """
 
     __slots__ = (
         "_frame", "_latest", "_let_go", "_next_id", "_plain_bytes", "_uploads", "bodies",
-        "ended", "goodbye", "is_draining", "out", "streams", "written",
+        "ended_streams", "goodbye", "is_draining", "out", "streams", "written_streams",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.out = bytearray(OPENING)
         self.streams: dict[int, Stream] = {}
-        self.ended: list[Stream] = []
-        self.written: list[Stream] = []
+        self.ended_streams: list[Stream] = []
+        self.written_streams: list[Stream] = []
         self.is_draining = False
         self._next_id = 1
-        self._uploads = Uploads(self.out, self.written.append)
+        self._uploads = Uploads(self.out, self.written_streams.append)
         self.bodies = self._uploads.under_way
         # How much more of each may come: at most what its window had room for.
         self._let_go: dict[int, int] = {}
@@ -265,38 +265,35 @@ class Streams:
         memo: BlockMemo,
         worker: Any,
         keep_bytes: int = 0,
-        ended: Stream | None = None,
+        reuse: Stream | None = None,
     ) -> Stream:
-        """Send a request: a HEADERS frame for stream 0, and behind it the body. `ended`: a stream
-        that nobody needs any more, to be used again."""
+        """Send a request: a HEADERS frame for stream 0, and behind it the body. `reuse`: a stream
+        that nobody needs any more."""
         stream_id = self._next_id
         following = self._next_id = stream_id + 2
         if following > LARGEST_WINDOW:
             self.is_draining = True
-        stream = self.streams[stream_id] = ended or Stream()
+        stream = self.streams[stream_id] = reuse or Stream()
         stream.begin(stream_id, memo, worker, keep_bytes)
         if data is not self._latest:
-            self._latest, self._frame = data, _first_frame(data)
+            block_bytes = data[0] << 16 | data[1] << 8 | data[2]
+            self._latest, self._frame = data, bytearray(data[: HEAD_BYTES + block_bytes])
         head = self._frame
         size = stream.sent_bytes = len(head)
         if size <= self._plain_bytes:
             _put_number(head, STREAM_AT, stream_id)
         else:
-            head = self._unusual_head(stream_id)
+            if not self._plain_bytes:
+                self._plain_bytes = _PLAIN_BYTES
+                head = head[:HEAD_BYTES] + EMPTY_TABLE + head[HEAD_BYTES:]
+            head = frames.header_frames(head, stream_id)
             stream.sent_bytes = len(head)
         self.out += head
         if len(data) == size:
-            self.written.append(stream)
+            self.written_streams.append(stream)
         else:
             self._uploads.add(stream, memoryview(data)[size:])
         return stream
-
-    def _unusual_head(self, stream_id: int) -> bytes:
-        head = self._frame
-        if not self._plain_bytes:
-            self._plain_bytes = _PLAIN_BYTES
-            head = head[:HEAD_BYTES] + EMPTY_TABLE + head[HEAD_BYTES:]
-        return frames.header_frames(head, stream_id)
 
     def write_bodies(self) -> None:
         """As much of the bodies as the server's windows and `out` have room for."""
@@ -305,7 +302,7 @@ class Streams:
     @property
     def awaits_replies(self) -> bool:
         """Whether there is a stream under way whose request was not only written just now."""
-        return len(self.streams) > len(self.written)
+        return len(self.streams) > len(self.written_streams)
 
     @property
     def has_let_go(self) -> bool:
@@ -339,26 +336,25 @@ class Streams:
     def end_of_input(self) -> None:
         """The server has closed: every stream has ended in the middle, or before its reply."""
         for stream in self.streams.values():
-            stream.failure = self._cut_off(stream)
+            if self.goodbye:
+                stream.failure = BadReply(Kind.H2_GOAWAY, self.goodbye)
+            elif stream.received_bytes:
+                detail = cut_off(stream.head, stream.body_bytes)
+                stream.failure = BadReply(Kind.EOF_MID_BODY, detail)
+            else:
+                stream.failure = BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
         self._forget_all()
 
     def _forget_all(self) -> None:
         self.is_draining = True
-        self.ended += self.streams.values()
+        self.ended_streams += self.streams.values()
         self.streams.clear()
         self._uploads.clear()
-
-    def _cut_off(self, stream: Stream) -> BadReply:
-        if self.goodbye:
-            return BadReply(Kind.H2_GOAWAY, self.goodbye)
-        if stream.received_bytes:
-            return BadReply(Kind.EOF_MID_BODY, cut_off(stream.head, stream.body_bytes))
-        return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
 
     def _finish(self, stream: Stream, instant: int) -> None:
         stream.finish(instant)
         del self.streams[stream.id]
-        self.ended.append(stream)
+        self.ended_streams.append(stream)
         if stream.unsent and self._uploads.forget(stream.id):
             # The reply came before the whole request was sent, so the rest of it is not needed.
             self.out += frames.rst_stream(stream.id, Code.NO_ERROR)
@@ -368,7 +364,7 @@ class Streams:
         if stream is not None:
             stream.failure = fault
             self.give_up(stream, fault.code)
-            self.ended.append(stream)
+            self.ended_streams.append(stream)
 
     def _fail(self, stream_id: int, failure: BadReply) -> None:
         """The server has ended this stream, if it was under way."""
@@ -376,14 +372,9 @@ class Streams:
         if stream is not None:
             self._uploads.forget(stream_id)
             stream.failure = failure
-            self.ended.append(stream)
+            self.ended_streams.append(stream)
 
     def _leave_out(self, last: int, why: str) -> None:
         """The server takes no stream above this one."""
         for stream_id in [each for each in self.streams if each > last]:
             self._fail(stream_id, NotProcessed(Kind.H2_GOAWAY, why))
-
-
-def _first_frame(data: bytes) -> bytearray:
-    block_bytes = data[0] << 16 | data[1] << 8 | data[2]
-    return bytearray(data[: HEAD_BYTES + block_bytes])

@@ -81,7 +81,11 @@ class OnStreams(Worker):
                     n_times = 1
                 if n_times == _MOST_TIMES_SENT or not self.pool.replaces:
                     return self._note_failure(refusal)
-                self._count_replay(self.request)
+                instant = now()
+                self.request.events["replayed"].append(instant)
+                if self.stream.sent:
+                    self.request.recorder.note_sent((instant, self.stream.sent_bytes))
+                self.release()
                 n_times += 1
             except Exception as error:
                 return self._note_failure(error)
@@ -105,7 +109,12 @@ class OnStreams(Worker):
             return
         stream = self.stream
         if signal is not stream:
-            raise _cut_short(signal, link, stream)
+            phase = Kind.FIRST_BYTE_TIMEOUT if stream.sent else Kind.WRITE_TIMEOUT
+            kind = kind_of_signal(signal, Kind.BODY_TIMEOUT if stream.first else phase)
+            # A server that ended the connection with an error may leave it open, and silent.
+            if link.goodbye and kind != Kind.ABORTED_BY_STOP:
+                raise AttemptFailed(Kind.H2_GOAWAY, link.goodbye)
+            raise AttemptFailed(kind)
         if stream.failure is not None:
             raise stream.failure
         self._record(stream)
@@ -119,11 +128,11 @@ class OnStreams(Worker):
         self._record(stream)
         place = self.place
         may_follow = place.lets_stay and not self.pool.waiting
-        following = self.follow() if may_follow else None
-        if following is None:
+        next_request = self.follow() if may_follow else None
+        if next_request is None:
             self.switch(_RECORDED)
             return
-        request, start = following
+        request, start = next_request
         self.request, self.began = request, start
         self._marks = (start, start, 0, 0)
         self.stream = place.begin(self, request, stream)
@@ -137,7 +146,7 @@ class OnStreams(Worker):
         except AttemptFailed as failure:
             self.pool.fail(link, failure)
             raise
-        return connection.connected, connection.secured
+        return connection.connected_ns, connection.secured_ns
 
     def _record(self, stream: Stream) -> None:
         request, status = self.request, stream.head.status
@@ -148,13 +157,13 @@ class OnStreams(Worker):
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note_reply(request, fault, stream.end, stream)
             return
-        intended, start, connected, secured = self._marks
+        intended, start, connected_ns, secured_ns = self._marks
         first = stream.first
         # A reply may come before the whole request was taken: then that was when it came.
         sent = stream.sent if 0 < stream.sent <= first else first
         request.record(
             (
-                intended, start, connected, secured, sent, first, stream.end, status,
+                intended, start, connected_ns, secured_ns, sent, first, stream.end, status,
                 stream.head_bytes, stream.body_bytes, stream.received_bytes,
             )
         )  # fmt: skip
@@ -162,13 +171,6 @@ class OnStreams(Worker):
         if differs and not intended < request.recorder.zero_ns <= stream.end:
             extra = stream.sent_bytes - request.size_bytes
             request.recorder.note_sent((stream.end, extra))
-
-    def _count_replay(self, request: Request) -> None:
-        instant = now()
-        request.events["replayed"].append(instant)
-        if self.stream.sent:
-            request.recorder.note_sent((instant, self.stream.sent_bytes))
-        self.release()
 
     def _note_failure(self, error: Exception) -> float:
         request, stream = self.request, self.stream
@@ -278,8 +280,8 @@ class RedirectStreamWorker(FollowsRedirects, StreamSessionWorker):
 
     __slots__ = ("_others",)
 
-    def __init__(self, *given: Any):
-        super().__init__(*given)
+    def __init__(self, *args: Any):
+        super().__init__(*args)
         self._others: dict[Dialler, Pool] = {}
 
     def bytes_elsewhere(self, place: Url, step: Step) -> bytes:
@@ -304,21 +306,6 @@ class RedirectStreamWorker(FollowsRedirects, StreamSessionWorker):
         while self._others:
             _, pool = self._others.popitem()
             pool.close()
-
-
-def _cut_short(signal: str, link: Link, stream: Stream) -> AttemptFailed:
-    """A server that ended the connection with an error may leave it open, and say nothing more."""
-    kind = kind_of_signal(signal, _phase_of(stream))
-    if link.goodbye and kind != Kind.ABORTED_BY_STOP:
-        return AttemptFailed(Kind.H2_GOAWAY, link.goodbye)
-    return AttemptFailed(kind)
-
-
-def _phase_of(stream: Stream) -> Kind:
-    """What took too long."""
-    if stream.first:
-        return Kind.BODY_TIMEOUT
-    return Kind.FIRST_BYTE_TIMEOUT if stream.sent else Kind.WRITE_TIMEOUT
 
 
 class ClosedStreams(ClosedLoad):
@@ -383,7 +370,13 @@ class StreamCrew:
     def make_worker(self, sessions: SessionContext | None) -> OnStreams:
         nth, self._n_workers = self._n_workers, self._n_workers + 1
         if not self._pools or (self._sharers and nth % self._sharers == 0):
-            self._pools.append(self._make_pool())
+            session, is_connection = self._plan.session, self._plan.load.counts_connections
+            # A connection that arrived ends with its visit, or is held.
+            uses = None if is_connection else session.calls_per_connection or None
+            uses = uses if self._keeps else 1
+            most = (session.connections_per_session or 1) if self._sharers else None
+            pool = Pool(self._dialler, self._streams, uses, most, replaces=not is_connection)
+            self._pools.append(pool)
         pool = self._pools[-1]
         pool.n_workers += 1
         if sessions is not None:
@@ -392,18 +385,6 @@ class StreamCrew:
             return make(sessions, self._dialler, pool)
         make = over_addresses(StreamWorker) if self._is_spread else StreamWorker
         return make(self._dialler, pool)
-
-    def _make_pool(self) -> Pool:
-        session, is_connection = self._plan.session, self._plan.load.counts_connections
-        # A connection that arrived ends with its visit, or is held.
-        uses = None if is_connection else session.calls_per_connection or None
-        return Pool(
-            self._dialler,
-            self._streams,
-            uses if self._keeps else 1,
-            (session.connections_per_session or 1) if self._sharers else None,
-            replaces=not is_connection,
-        )
 
     @property
     def n_links(self) -> int:

@@ -15,16 +15,17 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Deflate, Exchange
 from campaigns.domain.plan.step import own_host
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, WRITE, Connection, now
+from workers.injector.connection import NS, WRITE, Connection, Waking, now
 from workers.injector.http1 import (
     HEADER_CAP_BYTES,
     HEADER_CAP_COUNT,
     BadReply,
     Head,
+    header_values,
     not_http,
     parse_head,
 )
-from workers.injector.websocket.frames import OFFERS, Compression, agreed
+from workers.injector.websocket.frames import OFFERS, Compression, read_compression, ws_fault
 
 RECV_BYTES = 16 * 1024
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
@@ -35,11 +36,11 @@ _BLANK_LINE = b"\r\n\r\n"
 class Channel:
     """`sent_bytes` and `received_bytes` count payload, without TLS overhead. `close_frame` is ours;
     `has_close_code`: the server's has come. `values` are those of the connection's variables,
-    `agreed` its compression. `unanswered`: when messages were due and sent that have no reply yet,
-    where each is a request."""
+    `compression` what was agreed on. `unanswered`: when messages were due and sent that have no
+    reply yet, where each is a request."""
 
     __slots__ = (
-        "_is_tls", "_out", "_recv", "_send", "_turn", "_worker", "agreed", "close_frame",
+        "_is_tls", "_out", "_recv", "_send", "_turn", "_worker", "close_frame", "compression",
         "connection", "has_close_code", "received_bytes", "sent_bytes", "unanswered", "values",
     )  # fmt: skip
 
@@ -54,7 +55,7 @@ class Channel:
         self._turn = 0
         self.close_frame = close_frame
         self.values: Mapping[str, str] = {}
-        self.agreed: Compression | None = None
+        self.compression: Compression | None = None
         self.has_close_code = False
         self.unanswered: Sequence[tuple[int, int]] = ()
         self.sent_bytes = 0
@@ -66,9 +67,9 @@ class Channel:
 
     def begin(self, data: bytes) -> None:
         """Send the opening request, of which dialling may have written all or a part."""
-        written = self.sent_bytes = self.connection.written
-        if written != len(data):
-            self.write(data[written:])
+        n_written = self.sent_bytes = self.connection.n_written
+        if n_written != len(data):
+            self.write(data[n_written:])
 
     def read_anew(self) -> None:
         """From now on read as the connection does, which may be timed by now."""
@@ -79,11 +80,11 @@ class Channel:
         if self._out:
             data = self._out + data
         try:
-            written = self._send(data)
+            n_written = self._send(data)
         except BlockingIOError:
-            written = 0
-        self.sent_bytes += written
-        self._out = b"" if written == len(data) else data[written:]
+            n_written = 0
+        self.sent_bytes += n_written
+        self._out = b"" if n_written == len(data) else data[n_written:]
 
     def read(self, kind: Kind = Kind.BODY_TIMEOUT) -> bytes | None:
         """Bytes that have arrived, None if there are none yet, b"" at the end of the stream."""
@@ -102,7 +103,12 @@ class Channel:
     def receive(self, kind: Kind) -> bytes:
         """Wait for bytes or the end of the stream. Raises AttemptFailed(kind) at the limit."""
         if self._is_tls or self._out:
-            return self._receive_and_send(kind)
+            # TLS may have buffered bytes already; a plain socket becomes readable in the hub.
+            data = self.read(kind) if self._is_tls else None
+            while data is None:
+                self.wait(kind)
+                data = self.read(kind)
+            return data
         self._turn = 0
         while True:
             self._worker.park(kind)
@@ -123,17 +129,9 @@ class Channel:
                 raise BadReply(Kind.HEADER_CAP, "a head without end")
             more = self.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
             if not more:
-                raise self.ended()
+                raise self.early_end()
             data += more
         return data[: end + 4], data[end + 4 :]
-
-    def _receive_and_send(self, kind: Kind) -> bytes:
-        # TLS may have buffered bytes already; a plain socket becomes readable in the hub.
-        data = self.read(kind) if self._is_tls else None
-        while data is None:
-            self.wait(kind)
-            data = self.read(kind)
-        return data
 
     def wait(self, kind: Kind) -> None:
         """Wait until there is something to read or, if output is pending, room to write."""
@@ -142,12 +140,8 @@ class Channel:
             self._worker.park(kind)
             return
         watcher = gevent.get_hub().loop.io(self.connection.sock.fileno(), WRITE)
-        watcher.start(self._worker.switch)
-        try:
+        with Waking(watcher, self._worker.switch):
             self._worker.park(kind)
-        finally:
-            watcher.stop()
-            watcher.close()
         self.write(b"")
 
     def yield_to_hub(self, kind: Kind = Kind.BODY_TIMEOUT) -> None:
@@ -156,15 +150,10 @@ class Channel:
         A mere callback would run up to fifty times before the hub looks at sockets and timers.
         """
         self._turn = 0
-        timer = gevent.get_hub().loop.timer(0)
-        timer.start(self._worker.switch)
-        try:
+        with Waking(gevent.get_hub().loop.timer(0), self._worker.switch):
             self._worker.park(kind)
-        finally:
-            timer.stop()
-            timer.close()
 
-    def ended(self) -> BadReply:
+    def early_end(self) -> BadReply:
         """The error for a server that closed too early."""
         if self.received_bytes:
             return BadReply(Kind.EOF_MID_BODY, "closed without a close frame")
@@ -173,7 +162,7 @@ class Channel:
 
 _NONCE_BYTES = 16
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_KNOWN_CAP = 64
+_MOST_HEADS = 64
 _MOST_RECV_BYTES = 16 * 1024
 
 
@@ -234,90 +223,80 @@ class UpgradeCheck:
     """Checks whether a head opens the connection; remembers good heads apart from their accept.
 
     `recv_bytes`: how much to read at once, a byte more than good heads have, so that what comes
-    after one is seen: a buffer of many kilobytes takes longer to get than to fill. `agreed`: the
-    compression of the head that `opens` has accepted last.
+    after one is seen: a buffer of many kilobytes takes longer to get than to fill. `compression`:
+    that of the head that `opens` has accepted last.
     """
 
-    __slots__ = ("_known", "_longest", "_offer", "_subprotocols", "agreed", "recv_bytes")
+    __slots__ = ("_good_heads", "_longest", "_offer", "_subprotocols", "compression", "recv_bytes")
 
     def __init__(self, subprotocols: tuple[str, ...], offer: Deflate = Deflate.NONE):
         self._subprotocols = subprotocols
         self._offer = offer
-        self.agreed: Compression | None = None
-        self._known: set[tuple[bytes, bytes]] = set()
+        self.compression: Compression | None = None
+        self._good_heads: set[tuple[bytes, bytes]] = set()
         self._longest = 0
         self.recv_bytes = _MOST_RECV_BYTES
 
     def knows(self, data: bytes, accept: bytes) -> bool:
         """Whether `data` is exactly one head that `opens` has accepted before."""
         before, _, after = data.partition(accept)
-        return (before, after) in self._known
+        return (before, after) in self._good_heads
 
     def opens(self, head: bytes, accept: bytes) -> bool:
         """True for a 101 that answers our request correctly, False for an interim reply.
 
         Raises BadReply for anything else.
         """
-        parsed = parse_head(head, "GET")
-        if parsed.is_interim:
+        reply = parse_head(head, "GET")
+        if reply.is_interim:
             return False
-        if parsed.status != 101:
-            raise UpgradeRejected(parsed)
-        if _tokens(parsed, "upgrade") != ["websocket"]:
-            raise _bad("101 without Upgrade: websocket")
-        if "upgrade" not in _tokens(parsed, "connection"):
-            raise _bad("101 without Connection: Upgrade")
-        if _values(parsed, "sec-websocket-accept") != [accept.decode()]:
-            raise _bad("Sec-WebSocket-Accept does not answer the key")
-        extensions = ", ".join(_values(parsed, "sec-websocket-extensions"))
+        if reply.status != 101:
+            raise UpgradeRejected(reply)
+        if _tokens(reply, "upgrade") != ["websocket"]:
+            raise ws_fault("101 without Upgrade: websocket")
+        if "upgrade" not in _tokens(reply, "connection"):
+            raise ws_fault("101 without Connection: Upgrade")
+        if header_values(reply.headers, "sec-websocket-accept") != [accept.decode()]:
+            raise ws_fault("Sec-WebSocket-Accept does not answer the key")
+        extensions = ", ".join(header_values(reply.headers, "sec-websocket-extensions"))
         if extensions and self._offer == Deflate.NONE:
-            raise _bad("an extension that was not offered")
-        self.agreed = agreed(extensions, self._offer) if extensions else None
-        protocols = _values(parsed, "sec-websocket-protocol")
+            raise ws_fault("an extension that was not offered")
+        self.compression = read_compression(extensions, self._offer) if extensions else None
+        protocols = header_values(reply.headers, "sec-websocket-protocol")
         if len(protocols) > 1 or not set(protocols) <= set(self._subprotocols):
-            raise _bad(f"subprotocol {', '.join(protocols)[:60]} was not offered")
+            raise ws_fault(f"subprotocol {', '.join(protocols)[:60]} was not offered")
         if self._subprotocols and not protocols:
-            refused = f"it took no subprotocol of {', '.join(self._subprotocols)}"
-            raise BadReply(Kind.WS_UPGRADE_REJECTED, refused)
-        if not extensions:
-            self._remember(head, accept)
-        return True
-
-    def _remember(self, head: bytes, accept: bytes) -> None:
-        """Remember the head by what is before and after its accept, if that occurs once."""
+            detail = f"it took no subprotocol of {', '.join(self._subprotocols)}"
+            raise BadReply(Kind.WS_UPGRADE_REJECTED, detail)
         before, _, after = head.partition(accept)
-        if accept in after:
-            return
-        # A head with a Date header changes every second.
-        if len(self._known) >= _KNOWN_CAP:
-            self._known.clear()
-        self._known.add((before, after))
-        self._longest = max(self._longest, len(head))
-        self.recv_bytes = min(_MOST_RECV_BYTES, self._longest + 1)
+        if not extensions and accept not in after:
+            # A head with a Date header changes every second.
+            if len(self._good_heads) >= _MOST_HEADS:
+                self._good_heads.clear()
+            self._good_heads.add((before, after))
+            self._longest = max(self._longest, len(head))
+            self.recv_bytes = min(_MOST_RECV_BYTES, self._longest + 1)
+        return True
 
 
 class UpgradeRejected(BadReply):
-    """An HTTP reply other than 101. `kept` is what came of its body with the head."""
+    """An HTTP reply other than 101. `body_start` is what came of its body with the head."""
 
     def __init__(self, head: Head):
         self.head = head
         self.status = head.status
-        self.kept = b""
+        self.body_start = b""
         super().__init__(Kind.WS_UPGRADE_REJECTED, f"{head.status} {head.reason}"[:100])
 
     @property
     def body_bytes(self) -> int:
         """Of the whole body if its length is known, else of what was kept."""
-        return len(self.kept) if self.head.body_bytes is None else self.head.body_bytes
+        return len(self.body_start) if self.head.body_bytes is None else self.head.body_bytes
 
 
-def _values(head: Head, wanted: str) -> list[str]:
-    return [value for name, value in head.headers if name.lower() == wanted]
-
-
-def _tokens(head: Head, wanted: str) -> list[str]:
-    return [token.strip().lower() for value in _values(head, wanted) for token in value.split(",")]
-
-
-def _bad(detail: str) -> BadReply:
-    return BadReply(Kind.WS_PROTOCOL, detail)
+def _tokens(head: Head, key: str) -> list[str]:
+    return [
+        token.strip().lower()
+        for value in header_values(head.headers, key)
+        for token in value.split(",")
+    ]

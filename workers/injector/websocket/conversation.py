@@ -9,7 +9,7 @@ import gevent
 from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, now
+from workers.injector.connection import NS, Waking, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
 from workers.injector.recorder import NEVER
@@ -58,26 +58,27 @@ class Conversation:
     """One connection after its opening handshake; `take` feeds it bytes that came with that."""
 
     __slots__ = (
-        "_channel", "_close_code", "_context", "_control", "_dues", "_echoed", "_has_sent_close",
-        "_inbox", "_last_sent", "_matcher", "_n_sent", "_opened", "_packer", "_reader", "_worker",
+        "_channel", "_close_code", "_context", "_control", "_dues", "_has_sent_close", "_inbox",
+        "_last_sent", "_matcher", "_n_echoes", "_n_sent", "_opened_at", "_packer", "_reader",
+        "_worker",
     )  # fmt: skip
 
-    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
+    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened_at: int):
         self._worker = worker
         self._context = context
         self._channel = channel
-        self._opened = opened
-        agreed = channel.agreed
-        self._packer = agreed and Packer(keeps=agreed.client_keeps)
-        unpacker = agreed and Unpacker(frames.MESSAGE_CAP_BYTES, keeps=agreed.server_keeps)
+        self._opened_at = opened_at
+        packing = channel.compression
+        self._packer = packing and Packer(keeps=packing.client_keeps)
+        unpacker = packing and Unpacker(frames.MESSAGE_CAP_BYTES, keeps=packing.server_keeps)
         self._reader = FrameReader(unpacker)
         self._matcher = context.make_matcher and context.make_matcher()
         # What came and is not looked at yet, while there is a scenario: (when, payload).
         self._inbox: deque[tuple[int, bytes]] | None = deque() if context.scenario else None
         self._dues: deque[tuple[int, int]] = deque()
         self._n_sent = 0
-        self._echoed = 0
-        self._last_sent = opened
+        self._n_echoes = 0
+        self._last_sent = opened_at
         self._close_code: int | None = None
         self._has_sent_close = False
         self._control = (0, 0)
@@ -120,7 +121,7 @@ class Conversation:
     def _due(self, instant: int) -> int:
         """When the next message is, seen from an instant."""
         context = self._context
-        return context.due(self._opened, self._n_sent) if context.alarm else instant
+        return context.due(self._opened_at, self._n_sent) if context.alarm else instant
 
     def _send(self, due: int, instant: int) -> None:
         context = self._context
@@ -143,26 +144,23 @@ class Conversation:
     def _read(self, until: int, *, is_over: bool, may_go_on: bool) -> None:
         """Handle what has arrived; wait for it unless there is more to send."""
         channel = self._channel
-        self._worker.limit = self._limit()
+        # When the oldest missing echo must be here, or the pending frame be written.
+        self._worker.limit = 0
+        if self._dues:
+            self._worker.limit = self._dues[0][1] + self._context.total_ns
+        elif not channel.is_flushed:
+            self._worker.limit = self._last_sent + self._context.total_ns
         data = channel.read() if channel.connection.tls is not None and not may_go_on else None
         if data is None:
             if may_go_on:
                 channel.yield_to_hub()
             else:
-                self._wait(None if is_over or self._is_blocked() else until)
+                # Sending may have to wait for an echo, or for room in the socket.
+                is_blocked = (self._context.is_sync and self._dues) or not channel.is_flushed
+                self._wait(None if is_over or is_blocked else until)
             data = channel.read()
         if data is not None:
             self._take_input(data)
-
-    def _is_blocked(self) -> bool:
-        """Whether sending must wait for an echo or for room in the socket."""
-        return bool(self._context.is_sync and self._dues) or not self._channel.is_flushed
-
-    def _limit(self) -> int:
-        """When the oldest missing echo must be here, or the pending frame be written."""
-        if self._dues:
-            return self._dues[0][1] + self._context.total_ns
-        return 0 if self._channel.is_flushed else self._last_sent + self._context.total_ns
 
     def _wait(self, until: int | None) -> None:
         kind = Kind.BODY_TIMEOUT if self._dues else Kind.WRITE_TIMEOUT
@@ -182,7 +180,7 @@ class Conversation:
 
     def _take_input(self, data: bytes) -> None:
         if not data:
-            raise self._channel.ended()
+            raise self._channel.early_end()
         self.take(data)
 
     def take(self, data: bytes) -> None:
@@ -193,7 +191,15 @@ class Conversation:
                 self._channel.has_close_code = True
                 self._context.recorder.closes_with(content).append(now())
             elif opcode >= frames.PING:
-                self._take_control(opcode, content)
+                second, count = self._control
+                this_second = now() // NS
+                count = count + 1 if second == this_second else 1
+                self._control = (this_second, count)
+                if count > CONTROL_FRAMES_PER_S:
+                    detail = f"over {CONTROL_FRAMES_PER_S} control frames a second"
+                    raise BadReply(Kind.WS_PROTOCOL, detail)
+                if opcode == frames.PING and not self._has_sent_close:
+                    self._channel.write(self._context.masked(frames.PONG, content))
             else:
                 self._take_message(opcode, content)
 
@@ -208,14 +214,14 @@ class Conversation:
             context.events[MESSAGES_OTHER].append(instant)
             return
         due, sent = self._dues.popleft()
-        self._echoed += 1
+        self._n_echoes += 1
         self._note_round_trip(due, sent, instant)
 
     def _note_round_trip(self, due: int, sent: int, instant: int) -> None:
         self._context.recorder.note_round_trip((due, instant))
 
     def _is_reply(self, opcode: int, payload: bytes) -> bool:
-        context, number = self._context, self._echoed
+        context, number = self._context, self._n_echoes
         if self._matcher is not None:
             values = self._channel.values
             return self._matcher.is_reply(payload, lambda: context.payload(number, values))
@@ -226,37 +232,37 @@ class Conversation:
     # --- the scenario ----------------------------------------------------------------------------
     def _play(self, start: int) -> None:
         """Its steps in order, until the load is over. Raises BadReply, AttemptFailed."""
-        context, sent_at, sent = self._context, 0, b""
+        context, sent_at, message = self._context, 0, b""
         for step in context.scenario:
             if now() >= context.until(start):
                 break
             if step.make_text is not None:
                 self._forget_inbox()
-                sent_at, sent = now(), step.make_text(self._channel.values)
+                sent_at, message = now(), step.make_text(self._channel.values)
                 self._last_sent = sent_at
-                self._write(sent, sent_at)
+                self._write(message, sent_at)
             elif step.make_matcher is not None:
-                replied = self._await_reply(step.make_matcher(), sent)
+                reply_at = self._await_reply(step.make_matcher(), message)
                 if sent_at:
-                    context.recorder.note_round_trip((sent_at, replied))
+                    context.recorder.note_round_trip((sent_at, reply_at))
                     sent_at = 0
             else:
                 self._pause(now() + int(step.wait_s * NS))
         self._forget_inbox()
         self._inbox = None
-        self._opened = now()
+        self._opened_at = now()
 
     def _forget_inbox(self) -> None:
         self._context.events[MESSAGES_OTHER] += [instant for instant, _ in self._inbox]
         self._inbox.clear()
 
-    def _await_reply(self, matcher: Matcher, sent: bytes) -> int:
+    def _await_reply(self, matcher: Matcher, message: bytes) -> int:
         """When the message came that the matcher takes."""
         self._worker.limit = now() + self._context.total_ns
         while True:
             while self._inbox:
                 instant, payload = self._inbox.popleft()
-                if matcher.is_reply(payload, lambda: sent):
+                if matcher.is_reply(payload, lambda: message):
                     return instant
                 self._context.events[MESSAGES_OTHER].append(instant)
             try:
@@ -269,13 +275,8 @@ class Conversation:
     def _pause(self, until: int) -> None:
         self._worker.limit = 0
         while (left_ns := until - now()) > 0:
-            timer = gevent.get_hub().loop.timer(left_ns / NS)
-            timer.start(self._worker.switch)
-            try:
+            with Waking(gevent.get_hub().loop.timer(left_ns / NS), self._worker.switch):
                 self._receive_some(Kind.BODY_TIMEOUT)
-            finally:
-                timer.stop()
-                timer.close()
             if self._close_code is not None:
                 raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} in the scenario")
 
@@ -293,16 +294,6 @@ class Conversation:
         if failure.kind != Kind.BODY_TIMEOUT or matcher is None:
             return failure
         return AttemptFailed(failure.kind, f"{Detail.NO_MESSAGE} ({matcher.rule.line})")
-
-    def _take_control(self, opcode: int, payload: bytes) -> None:
-        second, count = self._control
-        this_second = now() // NS
-        count = count + 1 if second == this_second else 1
-        self._control = (this_second, count)
-        if count > CONTROL_FRAMES_PER_S:
-            raise BadReply(Kind.WS_PROTOCOL, f"over {CONTROL_FRAMES_PER_S} control frames a second")
-        if opcode == frames.PING and not self._has_sent_close:
-            self._channel.write(self._context.masked(frames.PONG, payload))
 
     @property
     def _closed_with(self) -> str:
@@ -344,15 +335,15 @@ class ConversationInTurns(Conversation):
 
     __slots__ = ("_n_skipped", "_opened_ns", "_replied_ns", "_turns", "began", "request")
 
-    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
-        super().__init__(worker, context, channel, opened)
+    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened_at: int):
+        super().__init__(worker, context, channel, opened_at)
         self.request, self._turns = context, context.turns
         self._n_skipped = self.began = 0
         channel.unanswered = self._dues
-        if (timed := channel.connection.timed) is not None:
+        if (timer := channel.connection.timer) is not None:
             # So far the opening was, of which all that came counted.
-            timed.attempts.clear()
-            timed.adds_up = False
+            timer.attempts.clear()
+            timer.adds_up = False
 
     @property
     def n_unanswered(self) -> int:
@@ -367,7 +358,7 @@ class ConversationInTurns(Conversation):
 
     def _talk(self, start: int) -> None:
         context = self._context
-        self._replied_ns = self._turns.clock_ns(self._opened)
+        self._replied_ns = self._turns.clock_ns(self._opened_at)
         self._opened_ns = context.first_due(self._worker, self._replied_ns)
         context.talking.add(self)
         try:

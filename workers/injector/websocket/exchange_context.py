@@ -7,7 +7,6 @@ Gathers the connections of an exchange into seconds, as the attempts of a step a
 A row has the fields of an HTTP attempt, but `sent` and `first` hold the instants at which the
 opening handshake and the messages were over."""
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +26,7 @@ from workers.injector.connection import NS
 from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.pacer import Alarm
-from workers.injector.recorder import StepRecorder
+from workers.injector.recorder import NEVER, StepRecorder
 from workers.injector.reply import Undecodable
 from workers.injector.reply_check import Reply, finder
 from workers.injector.request import signed_exchange
@@ -58,12 +57,12 @@ def maker_of(text: str) -> MakeText:
 class Matcher:
     """Tells replies; `begin` when a message is sent, and after each reply."""
 
-    __slots__ = ("_fits", "_left", "rule")
+    __slots__ = ("_fits", "_n_to_come", "rule")
 
     def __init__(self, rule: MessageRule, fits: Callable[[bytes], bool] | None):
         self.rule = rule
         self._fits = fits
-        self._left = rule.nth
+        self._n_to_come = rule.nth
 
     @classmethod
     def maker(cls, rule: MessageRule) -> Callable[[], "Matcher"]:
@@ -76,10 +75,10 @@ class Matcher:
             return self._fits(payload)
         if self.rule.is_echo:
             return payload == sent()
-        self._left -= 1
-        if self._left:
+        self._n_to_come -= 1
+        if self._n_to_come:
             return False
-        self._left = self.rule.nth
+        self._n_to_come = self.rule.nth
         return True
 
 
@@ -178,30 +177,26 @@ class ExchangeRecorder(StepRecorder):
         The time in which a connection was only held open is in none of them.
         """
         us = rows[:, : _END + 1] // 1000
-        is_tls, talked = rows[:, _SECURED] > 0, rows[:, EXCHANGED] > rows[:, OPENED]
+        is_tls, has_talked = rows[:, _SECURED] > 0, rows[:, EXCHANGED] > rows[:, OPENED]
         ready = np.where(is_tls, us[:, _SECURED], us[:, _CONNECTED])
-        closing = self._closing_us(rows, us)
-        kept = closing - us[:, EXCHANGED]
+        # When each closing handshake began: right after the messages, or when it was released.
+        closing = us[:, EXCHANGED]
+        if self._closing_starts:
+            ends, exchange_ends = rows[:, _END].tolist(), rows[:, EXCHANGED].tolist()
+            begins = map(self._closing_starts.pop, ends, exchange_ends)
+            closing = np.fromiter(begins, np.int64, len(rows)) // 1000
+        held_us = closing - us[:, EXCHANGED]
         return {
-            "response": us[:, _END] - us[:, _INTENDED] - kept,
-            "service": us[:, _END] - us[:, _START] - kept,
+            "response": us[:, _END] - us[:, _INTENDED] - held_us,
+            "service": us[:, _END] - us[:, _START] - held_us,
             "lateness": us[:, _START] - us[:, _INTENDED],
             "connect": us[:, _CONNECTED] - us[:, _START],
             "tls": (us[:, _SECURED] - us[:, _CONNECTED])[is_tls],
             "connect_tls": (us[:, _SECURED] - us[:, _START])[is_tls],
             "handshake": us[:, OPENED] - ready,
-            "exchange": (us[:, EXCHANGED] - us[:, OPENED])[talked],
+            "exchange": (us[:, EXCHANGED] - us[:, OPENED])[has_talked],
             "close": us[:, _END] - closing,
         }
-
-    def _closing_us(self, rows: np.ndarray, us: np.ndarray) -> np.ndarray:
-        """When each closing handshake began: right after the messages, or when it was released."""
-        if not self._closing_starts:
-            return us[:, EXCHANGED]
-        ends, exchanged = rows[:, _END].tolist(), rows[:, EXCHANGED].tolist()
-        take = self._closing_starts.pop
-        closing = [take(end, done) for end, done in zip(ends, exchanged, strict=True)]
-        return np.array(closing, dtype=np.int64) // 1000
 
 
 class VaryingUpgrade:
@@ -241,7 +236,6 @@ def make_upgrade(
     return UpgradeRequest.of(exchange, host_header)
 
 
-_NEVER = sys.maxsize
 _NUMBER_BYTES = 8
 _HANDSHAKES_AT_ONCE = 64
 Upgrade = UpgradeRequest | VaryingUpgrade
@@ -360,12 +354,12 @@ class ExchangeContext:
 
     def until(self, start: int) -> int:
         """When a conversation that began at `start` stops sending, even if messages are left."""
-        return self.zero_ns if start < self.zero_ns else self.end_ns or _NEVER
+        return self.zero_ns if start < self.zero_ns else self.end_ns or NEVER
 
-    def due(self, opened: int, number: int) -> int:
+    def due(self, opened_at: int, number: int) -> int:
         """When message `number` of a connection opened at that instant is to be sent."""
         rate = self.rate_per_s
-        return opened + int(number * NS / rate) if rate else opened
+        return opened_at + int(number * NS / rate) if rate else opened_at
 
     def _text(self, number: int, values: Values) -> bytes:
         return self._texts[number % len(self._texts)](values)

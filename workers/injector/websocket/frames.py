@@ -36,7 +36,7 @@ class Compression:
     server_keeps: bool
 
 
-def agreed(answer: str, offer: Deflate) -> Compression:
+def read_compression(answer: str, offer: Deflate) -> Compression:
     """From the value of the server's Sec-WebSocket-Extensions. Raises BadReply."""
     name, *rest = (part.strip() for part in answer.split(";"))
     parameters: dict[str, str] = {}
@@ -61,9 +61,9 @@ class Packer:
 
     def pack(self, payload: bytes) -> bytes:
         window = self._window or zlib.compressobj(wbits=_RAW)
-        packed = window.compress(payload) + window.flush(zlib.Z_SYNC_FLUSH)
+        data = window.compress(payload) + window.flush(zlib.Z_SYNC_FLUSH)
         self._window = window if self._keeps else None
-        return packed.removesuffix(_END)
+        return data.removesuffix(_END)
 
 
 class Unpacker:
@@ -116,14 +116,14 @@ def encode_frame(
 ) -> bytes:
     """One frame; a client passes a masking key, a server does not."""
     first = opcode | (_FIN if is_final else 0) | (_PACKED if is_packed else 0)
-    masked = 0 if key is None else _MASKED
+    mask_bit = 0 if key is None else _MASKED
     size = len(payload)
     if size <= _CONTROL_CAP_BYTES:
-        head = bytes((first, masked | size))
+        head = bytes((first, mask_bit | size))
     elif size < 1 << 16:
-        head = bytes((first, masked | 126)) + size.to_bytes(2, "big")
+        head = bytes((first, mask_bit | 126)) + size.to_bytes(2, "big")
     else:
-        head = bytes((first, masked | 127)) + size.to_bytes(8, "big")
+        head = bytes((first, mask_bit | 127)) + size.to_bytes(8, "big")
     return head + payload if key is None else head + key + apply_mask(payload, key)
 
 
@@ -184,13 +184,13 @@ class FrameReader:
             return None
         second = buffer[at + 1]
         if bool(second & _MASKED) != self._expects_mask:
-            raise _bad("a frame without mask" if self._expects_mask else "a masked frame")
+            raise ws_fault("a frame without mask" if self._expects_mask else "a masked frame")
         if first & CLOSE and second & _LENGTH > _CONTROL_CAP_BYTES:
-            raise _bad(f"a control frame of more than {_CONTROL_CAP_BYTES} bytes")
-        sized = self._size_at(at + 2, second & _LENGTH)
-        if sized is None:
+            raise ws_fault(f"a control frame of more than {_CONTROL_CAP_BYTES} bytes")
+        length = self._size_at(at + 2, second & _LENGTH)
+        if length is None:
             return None
-        size, begin = sized
+        size, begin = length
         if not first & CLOSE and self._size + size > MESSAGE_CAP_BYTES:
             raise BadReply(Kind.BODY_CAP, f"a message of more than {MESSAGE_CAP_BYTES:,} bytes")
         key_at, begin = begin, begin + (4 if self._expects_mask else 0)
@@ -206,18 +206,18 @@ class FrameReader:
         if first & _RESERVED and not (
             self._unpacker and first & _RESERVED == _PACKED and opcode in {TEXT, BINARY}
         ):
-            raise _bad("a reserved bit is set, but no extension was agreed")
+            raise ws_fault("a reserved bit is set, but no extension was agreed")
         if opcode >= CLOSE:
             if opcode > PONG:
-                raise _bad(f"opcode {opcode:#x} is reserved")
+                raise ws_fault(f"opcode {opcode:#x} is reserved")
             if not first & _FIN:
-                raise _bad("a control frame in fragments")
+                raise ws_fault("a control frame in fragments")
         elif opcode > BINARY:
-            raise _bad(f"opcode {opcode:#x} is reserved")
+            raise ws_fault(f"opcode {opcode:#x} is reserved")
         elif opcode == CONTINUATION and not self._opcode:
-            raise _bad("a continuation of nothing")
+            raise ws_fault("a continuation of nothing")
         elif opcode != CONTINUATION and self._opcode:
-            raise _bad("a new message in the middle of another")
+            raise ws_fault("a new message in the middle of another")
 
     def _size_at(self, at: int, short: int) -> tuple[int, int] | None:
         """(payload size, offset of mask or payload), or None until the length has arrived."""
@@ -228,9 +228,9 @@ class FrameReader:
             return None
         size = int.from_bytes(self._buffer[at : at + width], "big")
         if size >> 63:
-            raise _bad("a length of 2^63 or more")
+            raise ws_fault("a length of 2^63 or more")
         if size < (126 if width == 2 else 1 << 16):
-            raise _bad(f"a length of {size} written in {width} bytes")
+            raise ws_fault(f"a length of {size} written in {width} bytes")
         return size, at + width
 
     def _take(self, first: int, payload: bytes) -> Event | None:
@@ -281,22 +281,22 @@ def _check_text(decoder: codecs.IncrementalDecoder, payload: bytes, *, is_last: 
     try:
         decoder.decode(payload, is_last)
     except UnicodeDecodeError as error:
-        raise _bad(f"text that is not UTF-8: {error.reason}") from None
+        raise ws_fault(f"text that is not UTF-8: {error.reason}") from None
 
 
 def _close_code(payload: bytes) -> int:
     if not payload:
         return NO_CODE
     if len(payload) == 1:
-        raise _bad("a close frame with half a code")
+        raise ws_fault("a close frame with half a code")
     code = int.from_bytes(payload[:2], "big")
     if not is_close_code(code):
-        raise _bad(f"close code {code} may not be sent")
+        raise ws_fault(f"close code {code} may not be sent")
     _check_text(codecs.getincrementaldecoder("utf-8")(), payload[2:], is_last=True)
     return code
 
 
-def _bad(detail: str) -> BadReply:
+def ws_fault(detail: str) -> BadReply:
     return BadReply(Kind.WS_PROTOCOL, detail)
 
 
@@ -324,9 +324,9 @@ class MaskingKeys:
 def masked_copies(frame: bytes, payload_bytes: int, count: int) -> list[bytes]:
     """`count` copies of a frame, each masked with its own key; `frame` has a zero key."""
     copies = np.tile(np.frombuffer(frame, dtype=np.uint8), (count, 1))
-    masked = copies[:, len(frame) - payload_bytes - KEY_BYTES :]
+    payloads = copies[:, len(frame) - payload_bytes - KEY_BYTES :]
     keys = np.frombuffer(os.urandom(count * KEY_BYTES), dtype=np.uint8).reshape(count, KEY_BYTES)
-    masked ^= keys[:, np.arange(masked.shape[1]) % KEY_BYTES]
+    payloads ^= keys[:, np.arange(payloads.shape[1]) % KEY_BYTES]
     return [copy.tobytes() for copy in copies]
 
 
@@ -334,8 +334,8 @@ def apply_mask(data: bytes, key: bytes) -> bytes:
     """`data` with byte i XORed with key[i mod 4]; masking and unmasking are the same."""
     size = len(data)
     if size >= _NUMPY_PAYS_FROM_BYTES:
-        padded = data + bytes(-len(data) % 4)
-        words = np.frombuffer(padded, dtype=np.uint32) ^ np.frombuffer(key, dtype=np.uint32)
+        whole_words = data + bytes(-len(data) % 4)
+        words = np.frombuffer(whole_words, dtype=np.uint32) ^ np.frombuffer(key, dtype=np.uint32)
         return words.tobytes()[: len(data)]
     mask = (key * (size // 4 + 1))[:size]
     return (int.from_bytes(data, "big") ^ int.from_bytes(mask, "big")).to_bytes(size, "big")

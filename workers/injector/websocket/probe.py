@@ -5,7 +5,7 @@ from typing import Any
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.faults import AttemptFailed
-from workers.injector.http1 import INTERIM_CAP, BadReply, Head, parse_head
+from workers.injector.http1 import INTERIM_CAP, BadReply, Head, header_values, parse_head
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
@@ -71,7 +71,10 @@ class WebSocketProber(Prober):
         if self._message is not None:
             self._exchange(channel, self._message)
             self.instants["exchange"] = now()
-        self._close(channel)
+        send_close(self, self._context, channel)
+        while self._close_code is None:
+            self._take_input(self._receive(channel, Kind.WS_CLOSE_TIMEOUT))
+        await_end(self._context, channel)
         self.instants["close"] = now()
 
     def _open(self, channel: Channel) -> bytes:
@@ -83,7 +86,7 @@ class WebSocketProber(Prober):
             head, data = channel.receive_head(data)
             self._head, self._rest = parse_head(head, "GET"), data[:SNIPPET_BYTES]
             if self._context.check.opens(head, self._accept):
-                channel.agreed = self._context.check.agreed
+                channel.compression = self._context.check.compression
                 self._rest = b""
                 return data
         raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
@@ -112,16 +115,10 @@ class WebSocketProber(Prober):
             if now() < until:
                 raise
 
-    def _close(self, channel: Channel) -> None:
-        send_close(self, self._context, channel)
-        while self._close_code is None:
-            self._take_input(self._receive(channel, Kind.WS_CLOSE_TIMEOUT))
-        await_end(self._context, channel)
-
     def _receive(self, channel: Channel, kind: Kind) -> bytes:
         data = channel.receive(kind)
         if not data:
-            raise channel.ended()
+            raise channel.early_end()
         return data
 
     def _take_input(self, data: bytes) -> None:
@@ -142,7 +139,19 @@ class WebSocketProber(Prober):
         return (channel.sent_bytes, channel.received_bytes) if channel else (0, 0)
 
     def reply_facts(self) -> dict[str, Any]:
-        head = self._head
+        head, verdict, message = self._head, "", None
+        if head is not None and head.status == 101:
+            accept = self._header("sec-websocket-accept")
+            is_right = accept == self._accept.decode()
+            verdict = "right" if is_right else "wrong" if accept else "missing"
+        if self._answer is not None:
+            opcode, payload = self._answer
+            message = {
+                "kind": "binary" if opcode == frames.BINARY else "text",
+                "size_bytes": len(payload),
+                "snippet": payload[:SNIPPET_BYTES].decode("utf-8", "replace"),
+                "is_echo": (opcode, payload) == (frames.TEXT, self._message),
+            }
         return {
             "status": head.status if head else None,
             "reason": head.reason if head else "",
@@ -150,32 +159,13 @@ class WebSocketProber(Prober):
             "body_bytes": len(self._rest),
             "snippet": self._rest.decode("utf-8", "replace"),
             "websocket": {
-                "accept": self._accept_words(),
+                "accept": verdict,
                 "subprotocol": self._header("sec-websocket-protocol"),
-                "message": self._message_seen(),
+                "message": message,
                 "messages": self._n_messages,
                 "close_code": self._close_code,
             },
         }
 
-    def _header(self, wanted: str) -> str:
-        headers = self._head.headers if self._head else ()
-        return next((value for name, value in headers if name.lower() == wanted), "")
-
-    def _accept_words(self) -> str:
-        """right, wrong or missing; "" if there was no 101 reply."""
-        if self._head is None or self._head.status != 101:
-            return ""
-        accept = self._header("sec-websocket-accept")
-        return "right" if accept == self._accept.decode() else "wrong" if accept else "missing"
-
-    def _message_seen(self) -> dict[str, Any] | None:
-        if self._answer is None:
-            return None
-        opcode, payload = self._answer
-        return {
-            "kind": "binary" if opcode == frames.BINARY else "text",
-            "size_bytes": len(payload),
-            "snippet": payload[:SNIPPET_BYTES].decode("utf-8", "replace"),
-            "is_echo": (opcode, payload) == (frames.TEXT, self._message),
-        }
+    def _header(self, key: str) -> str:
+        return next(iter(header_values(self._head.headers if self._head else (), key)), "")

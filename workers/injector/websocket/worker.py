@@ -23,7 +23,7 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.load import Hold
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
-from workers.injector.connection import Connection, Dialler, now
+from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import INTERIM_CAP, BadReply
 from workers.injector.recorder import Failure, StepRecorder
@@ -74,20 +74,25 @@ class WebSocketWorker(Worker):
             key, self._accept, close_frame = request.handshakes.take()
             opening = request.upgrade.bytes_ahead(key)
             connection = self.dialler.dial(self, opening, takes_turns=self.takes_turns)
-            if not (connection.secured or start & self._reads.mask):
+            if not (connection.secured_ns or start & self._reads.mask):
                 self._reads.time(self, connection)
-            if connection.timed is not None:
-                connection.timed.adds_up = request.exchange.goes_step_by_step
+            if connection.timer is not None:
+                connection.timer.adds_up = request.exchange.goes_step_by_step
             channel = self._channel = Channel(self, connection, close_frame)
             opening = opening or request.upgrade.bytes_with(key)
             channel.values = request.upgrade.values
             channel.begin(opening)
-            opened, exchanged, end = self._converse(channel, start)
-            connected, secured = connection.connected, connection.secured
-            ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
-            request.record((intended, start, connected, secured, opened, *ends))
+            opened_at, exchange_end, end = self._converse(channel, start)
+            connected_ns, secured_ns = connection.connected_ns, connection.secured_ns
+            ends = (exchange_end, end, _SWITCHING, 0, 0, channel.received_bytes)
+            request.record((intended, start, connected_ns, secured_ns, opened_at, *ends))
             request.recorder.note_sent((end, channel.sent_bytes))
-            self._finish_ok(connection)
+            self.limit = self.began = 0
+            if connection.tls is not None:
+                self.dialler.keep_session(connection)
+            self.connection = None
+            self.dialler.hang_up(connection)
+            self.request.handshakes.fill_up()
             return None
         except Exception as error:
             return self._give_up(error, intended, start)
@@ -98,16 +103,25 @@ class WebSocketWorker(Worker):
 
     def _go_on(self, channel: Channel, early: bytes, start: int) -> tuple[int, int, int]:
         """The same for a connection that the server has just opened; `early`: what came then."""
-        context, opened = self.request, now()
+        context, opened_at = self.request, now()
         self.is_open = True
-        if context.offers_deflate and channel.agreed is None:
-            context.events[UNCOMPRESSED].append(opened)
+        if context.offers_deflate and channel.compression is None:
+            context.events[UNCOMPRESSED].append(opened_at)
         if self.note_opened is not None:
             self.note_opened(self)
         if early or context.talks or self.held_socket is not None:
-            return opened, *self._exchange_and_close(channel, early, start, opened)
-        self._close_without_messages(context, channel, opened)
-        return opened, opened, now()
+            return opened_at, *self._exchange_and_close(channel, early, start, opened_at)
+        # The usual answer is recognised by its bytes, any other is parsed.
+        self.limit = opened_at + context.close_ns
+        channel.write(channel.close_frame)
+        data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
+        if data == context.expected_close:
+            channel.has_close_code = True
+            context.note_expected_close(now())
+            await_end(context, channel)
+        else:
+            Conversation(self, context, channel, opened_at).finish_close(data)
+        return opened_at, opened_at, now()
 
     def _open(self, context: ExchangeContext, channel: Channel, start: int) -> bytes:
         """Await the handshake's end; the bytes after the server's head. Raises BadReply,
@@ -121,61 +135,38 @@ class WebSocketWorker(Worker):
     def _read_opening(self, context: ExchangeContext, channel: Channel, data: bytes) -> bytes:
         """The rest of `_open` for a head that is new or has only partly arrived."""
         if not data:
-            raise channel.ended()
+            raise channel.early_end()
         for _ in range(INTERIM_CAP + 1):
             head, data = channel.receive_head(data)
             try:
                 if context.check.opens(head, self._accept):
-                    channel.agreed = context.check.agreed
+                    channel.compression = context.check.compression
                     return data
             except UpgradeRejected as refusal:
-                refusal.kept = data
+                refusal.body_start = data
                 raise
         raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
 
     def _exchange_and_close(
-        self, channel: Channel, early: bytes, start: int, opened: int
+        self, channel: Channel, early: bytes, start: int, opened_at: int
     ) -> tuple[int, int]:
         """Exchange the messages and close; (when the messages were over, when the close was)."""
-        context, exchanged = self.request, opened
+        context, exchange_end = self.request, opened_at
         make = Conversation if context.turns is None else ConversationInTurns
-        conversation = make(self, context, channel, opened)
+        conversation = make(self, context, channel, opened_at)
         conversation.take(early)
         if context.talks:
             conversation.run(start)
-            exchanged = now()
-        closing = exchanged
+            exchange_end = now()
+        closing = exchange_end
         if self.held_socket is not None:
             conversation.hold(self.held_socket)
             closing = now()
         conversation.close()
         end = now()
-        if closing > exchanged:
+        if closing > exchange_end:
             context.recorder.note_held(end, closing)
-        return exchanged, end
-
-    def _close_without_messages(
-        self, context: ExchangeContext, channel: Channel, opened: int
-    ) -> None:
-        """Close at once; the usual answer is recognised by its bytes, any other is parsed."""
-        self.limit = opened + context.close_ns
-        channel.write(channel.close_frame)
-        data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
-        if data == context.expected_close:
-            channel.has_close_code = True
-            context.note_expected_close(now())
-            await_end(context, channel)
-        else:
-            Conversation(self, context, channel, opened).finish_close(data)
-
-    def _finish_ok(self, connection: Connection) -> None:
-        """Clean up after a successful attempt."""
-        self.limit = self.began = 0
-        if connection.tls is not None:
-            self.dialler.keep_session(connection)
-        self.connection = None
-        self.dialler.hang_up(connection)
-        self.request.handshakes.fill_up()
+        return exchange_end, end
 
     def _give_up(self, error: Exception, intended: int, start: int) -> float:
         context, channel, end = self.request, self._channel, now()
@@ -188,12 +179,12 @@ class WebSocketWorker(Worker):
             if not channel.has_close_code:
                 context.recorder.closes_with(ABNORMAL).append(end)
         by_kernel, detail = faults.is_socket_timeout(error, kind), context.detail(error, kind)
-        failed = [(intended, start)]
+        attempts = [(intended, start)]
         if context.turns is not None and self.is_open:
-            failed = channel.unanswered or [(end, end)]
+            attempts = channel.unanswered or [(end, end)]
         # The bytes are counted with the first; the others were sent, too.
-        sizes = [(sent - len(failed) + 1, received)] + [(1, 0)] * (len(failed) - 1)
-        for times, size in zip(failed, sizes, strict=True):
+        sizes = [(sent - len(attempts) + 1, received)] + [(1, 0)] * (len(attempts) - 1)
+        for times, size in zip(attempts, sizes, strict=True):
             failure = Failure(*times, end, kind, status, *size, by_kernel, detail)
             context.failures.append(failure)
         context.note_example(kind, status, end, error)
@@ -208,14 +199,14 @@ _ENDED, _NOT_ENDED, _NOT_SENT = object(), object(), object()
 
 
 class SilentWorker(WebSocketWorker):
-    """`_opened` and `_ended`: when the hub saw the server's 101, and its end."""
+    """`_opened_at` and `_end_at`: when the hub saw the server's 101, and its end."""
 
     takes_turns = True
-    __slots__ = ("_ended", "_opened")
+    __slots__ = ("_end_at", "_opened_at")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler)
-        self._opened = self._ended = 0
+        self._opened_at = self._end_at = 0
 
     def _converse(self, channel: Channel, start: int) -> tuple[int, int, int]:
         connection, context = channel.connection, self.request
@@ -228,7 +219,7 @@ class SilentWorker(WebSocketWorker):
         signal = self._to_hub()
         connection.watcher.callback = self.switch
         if signal is _ENDED:
-            return self._opened, self._opened, self._ended
+            return self._opened_at, self._opened_at, self._end_at
         return self._deal_with(signal, channel, start)
 
     def _deal_with(self, signal: object, channel: Channel, start: int) -> tuple[int, int, int]:
@@ -246,9 +237,9 @@ class SilentWorker(WebSocketWorker):
         if signal is _NOT_ENDED:
             await_end(context, channel)
         else:
-            left = None if signal is _NOT_SENT else signal
-            Conversation(self, context, channel, self._opened).finish_close(left)
-        return self._opened, self._opened, now()
+            data = None if signal is _NOT_SENT else signal
+            Conversation(self, context, channel, self._opened_at).finish_close(data)
+        return self._opened_at, self._opened_at, now()
 
     # --- in the hub ------------------------------------------------------------------------------
     def _take_opening(self) -> None:
@@ -265,9 +256,9 @@ class SilentWorker(WebSocketWorker):
         if not context.check.knows(data, self._accept):
             self.switch(data)
             return
-        opened = self._opened = now()
+        opened_at = self._opened_at = now()
         self.is_open = True
-        self.limit = opened + context.close_ns
+        self.limit = opened_at + context.close_ns
         try:
             channel.write(channel.close_frame)
         except Exception as error:
@@ -306,7 +297,7 @@ class SilentWorker(WebSocketWorker):
             channel.received_bytes += len(more)
             self.switch(_NOT_ENDED)
             return
-        self._ended = now()
+        self._end_at = now()
         self.switch(_ENDED)
 
 
@@ -362,8 +353,8 @@ class WebSocketWindow(WindowLoad):
 
         All at once would measure the rush at the end, not the server. A stop releases all.
         """
-        while self._held and (self._is_stopped or self._n_released < self._marks.high):
-            held_socket = self._held.popleft()[1]
+        while self._held_sockets and (self._is_stopped or self._n_released < self._marks.high):
+            held_socket = self._held_sockets.popleft()[1]
             if not held_socket.is_over:
                 held_socket.is_released = True
                 self._n_released += 1
