@@ -38,8 +38,8 @@ class SearchColumn:
 
 def searches_among(columns: Sequence[ComparisonSide]) -> dict[str, SearchColumn]:
     """By letter, the columns that are searches. A single trial is a run like any other."""
-    wanted = {each.campaign.pk for each in columns if each.noun != "run"}
-    rows = Search.objects.filter(pk__in=wanted).select_related("campaign")
+    pks = {each.campaign.pk for each in columns if each.noun != "run"}
+    rows = Search.objects.filter(pk__in=pks).select_related("campaign")
     by_campaign = {each.report.search.pk: each for each in search_columns(rows)}
     return {
         each.letter: replace(by_campaign[each.campaign.pk], column=each)
@@ -53,8 +53,8 @@ def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
     by_pk = {each.pk: each for each in searches}
     if not by_pk:
         return []
-    related = ("plan_version__plan", "endpoint__target")
-    tests = Test.objects.filter(campaign__in=by_pk).select_related(*related)
+    relations = ("plan_version__plan", "endpoint__target")
+    tests = Test.objects.filter(campaign__in=by_pk).select_related(*relations)
     by_campaign = {test.campaign_id: test for test in tests}
     firsts = Run.objects.filter(campaign__in=by_pk, repeat=1)
     rules = {run.campaign_id: run.frozen.plan.thresholds for run in firsts}
