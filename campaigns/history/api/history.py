@@ -116,10 +116,10 @@ class TestHistoryQuery(fields.QuerySerializer):
         values = dict(query.validated_data)
         if (metric := values.get("metric")) in ALSO_CALLED:
             values["metric"] = ALSO_CALLED[metric]
-        for name, read in (("since", begin_of), ("until", end_of)):
+        for name, reader in (("since", begin_of), ("until", end_of)):
             if name in values:
                 try:
-                    values[name] = read(project, values[name])
+                    values[name] = reader(project, values[name])
                 except ValueError as fault:
                     raise InvalidFields({name: str(fault)}) from None
         return HistoryFilter(**values)
@@ -285,13 +285,13 @@ def _tests(request, project: Project) -> list[HistorySeries]:
     return histories(actor_of(request), project, by)
 
 
-def _in_short(named: HistorySeries) -> dict[str, Any]:
-    history = named.history
+def _in_short(series: HistorySeries) -> dict[str, Any]:
+    history = series.history
     return {
         "test": history.newest and history.newest.test,
-        "named": named,
+        "named": series,
         "standing": standing_of(history),
-        "sentence": history_sentence(history, named.metric),
+        "sentence": history_sentence(history, series.metric),
         "change": history.last_change and _change(history, history.last_change),
     }
 
@@ -310,7 +310,7 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     }
 
 
-def _searched(
+def _search_row(
     search: SearchColumn, before: SearchColumn | None, against: ComparedCapacity | None
 ) -> dict[str, Any]:
     return {
@@ -329,15 +329,15 @@ class HistoryOfTest(APIView):
     def get(self, request, pk):
         """The test over all campaigns that have ended, oldest first, with its changes of level."""
         test = find(Test, request, pk=pk)
-        named = _test(request, test)
-        history = named.history
+        series = _test(request, test)
+        history = series.history
         answer = {
-            **_in_short(named),
+            **_in_short(series),
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
-            "marks": named.marks,
+            "marks": series.marks,
             "capacities": [
-                _searched(*each) for each in over_time(searches_of(actor_of(request), named.key))
+                _search_row(*each) for each in over_time(searches_of(actor_of(request), series.key))
             ],
         }
         data = TestHistorySerializer({**answer, "test": answer["test"] or test.pk}).data
