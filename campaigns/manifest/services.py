@@ -25,7 +25,7 @@ from campaigns.domain.units import and_joined
 from campaigns.items.services import archive_items, delete_items, describe_item
 from campaigns.manifest.content import SECTIONS, Content
 from campaigns.manifest.schema import read_manifest, with_lines
-from campaigns.models import Campaign, Project, SavedPlan, Target
+from campaigns.models import Campaign, Project
 from campaigns.operations.models import AuditEvent
 from campaigns.plans.services import create_plan, edit_plan
 from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
@@ -305,36 +305,27 @@ def _cells(project: Project, rows_of_file: Sequence[Mapping[str, Any]]) -> list[
     errors: dict[str, str] = {}
     cells = []
     for index, row in enumerate(rows_of_file):
-        for plan, target in product(row["plan"], row["target"]):
-            if plan not in plans:
-                errors[f"cells.{index}.plan"] = (
-                    f"Neither the project nor the file has a plan {plan}."
-                )
-            elif target not in targets:
-                errors[f"cells.{index}.target"] = (
-                    f"Neither the project nor the file has a target {target}."
-                )
+        for plan_name, target_name in product(row["plan"], row["target"]):
+            plan, target = plans.get(plan_name), targets.get(target_name)
+            if plan is None or target is None:
+                what, name = ("plan", plan_name) if plan is None else ("target", target_name)
+                text = f"Neither the project nor the file has a {what} {name}."
+                errors[f"cells.{index}.{what}"] = text
+                continue
+            endpoints = list(target.endpoints.filter(archived_at=None).select_related("target"))
+            version, name = plan.latest, row.get("endpoint")
+            modes = row.get("connection_mode") or [version.value().connection_mode]
+            matches = [each for each in endpoints if not name or name in (str(each), each.scheme)]
+            unknown = [mode for mode in modes if mode not in list(ConnectionMode)]
+            if len(matches) != 1:
+                names = and_joined(list(map(str, endpoints)))
+                errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {names}."
+            elif unknown:
+                text = f"{unknown[0]} is none of {', '.join(ConnectionMode)}."
+                errors[f"cells.{index}.connection_mode"] = text
             else:
-                cells += _cells_of(plans[plan], targets[target], row, index, errors)
+                modes = map(ConnectionMode, modes)
+                cells += [CampaignCell(version, matches[0], mode) for mode in modes]
     if errors:
         raise InvalidFields(errors)
     return cells
-
-
-def _cells_of(
-    plan: SavedPlan, target: Target, row: Mapping[str, Any], index: int, errors: dict[str, str]
-) -> list[CampaignCell]:
-    endpoints = list(target.endpoints.filter(archived_at=None).select_related("target"))
-    version, name = plan.latest, row.get("endpoint")
-    modes = row.get("connection_mode") or [version.value().connection_mode]
-    matches = [each for each in endpoints if not name or name in (str(each), each.scheme)]
-    if len(matches) != 1:
-        names = and_joined(list(map(str, endpoints)))
-        errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {names}."
-        return []
-    if unknown := [mode for mode in modes if mode not in list(ConnectionMode)]:
-        errors[f"cells.{index}.connection_mode"] = (
-            f"{unknown[0]} is none of {', '.join(ConnectionMode)}."
-        )
-        return []
-    return [CampaignCell(version, matches[0], ConnectionMode(mode)) for mode in modes]
