@@ -226,7 +226,9 @@ _NOUNS = {"campaign-detail": "campaign", "run-detail": "run", "history-test": "t
 @pass_context
 def page_notes(context: Context) -> dict[str, Any]:
     request, may = context.get("request"), context.get("may") or {}
-    notes, noun = [], _noun(request)
+    match, notes = getattr(request, "resolver_match", None), []
+    # campaign, run or test; "" of other pages, and of what a share link shows.
+    noun = _NOUNS.get(match.url_name, "") if match else ""
     if noun or (context.get("link") and context.get("shared")):
         notes = list(_rows(context, noun))
     for note in notes:
@@ -237,12 +239,6 @@ def page_notes(context: Context) -> dict[str, Any]:
     if noun and may.get("edit"):
         answer["add_url"] = reverse(f"{noun}-note", args=[request.resolver_match.kwargs[noun]])
     return answer
-
-
-def _noun(request: Any) -> str:
-    """campaign, run or test; "" of other pages, and of what a share link shows."""
-    match = getattr(request, "resolver_match", None)
-    return _NOUNS.get(match.url_name, "") if match else ""
 
 
 def _rows(context: Context, noun: str):

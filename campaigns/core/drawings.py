@@ -127,17 +127,16 @@ def forest_groups(
 ) -> dict[str, Any]:
     """{"axis", "groups": [{"overhead", "rows": [(row, cells by key, mark or None)]}]}."""
     axis = RatioAxis([each.forest for each in overheads], threshold, gap)
-    return {"axis": axis, "groups": [_group(each, axis) for each in overheads]}
-
-
-def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
-    marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
-    keys = ["baseline", "candidate", *(column.key for column in overhead.table.columns[2:])]
-    rows = [
-        (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
-        for row in overhead.table.rows
-    ]
-    return {"overhead": overhead, "rows": rows}
+    groups = []
+    for overhead in overheads:
+        marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
+        keys = ["baseline", "candidate", *(column.key for column in overhead.table.columns[2:])]
+        rows = [
+            (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
+            for row in overhead.table.rows
+        ]
+        groups.append({"overhead": overhead, "rows": rows})
+    return {"axis": axis, "groups": groups}
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,8 +189,8 @@ def replace_secret(*, by: Actor, channel: NotificationChannel) -> str:
     with transaction.atomic():
         row = NotificationChannel.objects.select_for_update(of=("self",)).get(pk=channel.pk)
         secrets, secret = decrypt(row.secrets).split(), new_secret()
-        ciphertext_text = " ".join([secret, *secrets][:SIGNED_BY])
-        NotificationChannel.objects.filter(pk=channel.pk).update(secrets=encrypt(ciphertext_text))
+        text = " ".join([secret, *secrets][:SIGNED_BY])
+        NotificationChannel.objects.filter(pk=channel.pk).update(secrets=encrypt(text))
         audit.note(by, AuditEvent.CHANNEL_CHANGED, f"{channel}: secret", project=channel.project)
     return secret
 

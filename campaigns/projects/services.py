@@ -228,7 +228,13 @@ def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any
     """A shard's order with the secrets that its launcher adds. `runs`: those of its arms, or the
     only one. Raises Refused if no key decrypts a stored secret."""
     rows = Run.objects.select_related("test__endpoint").in_bulk(runs)
-    secrets = [{**_credentials(rows[pk]), **secret_of(rows[pk].test.endpoint)} for pk in runs]
+    secrets = []
+    for pk in runs:
+        frozen, of_plan = rows[pk].frozen, {}
+        if frozen.plan.auth.kind != AuthKind.NONE:
+            secrets_of_run = PlanSecret.objects.filter(plan__versions__tests__runs=pk)
+            of_plan = _for_origin(secrets_of_run, frozen.endpoint.place)
+        secrets.append(of_plan | secret_of(rows[pk].test.endpoint))
     if "arms" not in order:
         return {**order, "secrets": secrets[0]} if secrets[0] else {**order}
     arms = [
@@ -236,13 +242,6 @@ def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any
         for arm, own in zip(order["arms"], secrets, strict=True)
     ]
     return {**order, "arms": arms}
-
-
-def _credentials(run: Run) -> dict[str, str]:
-    if run.frozen.plan.auth.kind == AuthKind.NONE:
-        return {}
-    rows = PlanSecret.objects.filter(plan__versions__tests__runs=run.pk)
-    return _for_origin(rows, run.frozen.endpoint.place)
 
 
 def secret_of_plan(plan: int | None, endpoint: Endpoint) -> dict[str, str]:

@@ -73,19 +73,6 @@ def _against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PairR
     return overhead.judged if overhead.has_word else replace(overhead.judged, word=None)
 
 
-def _names_of(arms: Sequence[MeasuredTest]) -> dict[int, tuple[str, str]]:
-    """What tells the arms of a sweep apart, by test: scheme and mode, with the target where these
-    differ; and the shortest, which may be the target alone."""
-    has_targets = len({arm.test.endpoint.target_id for arm in arms}) > 1
-    has_modes = not has_targets or len({arm_words(arm.test) for arm in arms}) > 1
-    names = {}
-    for arm in arms:
-        target, words = arm.test.endpoint.target.name, arm_words(arm.test)
-        whole = f"{words}, {target}" if has_targets else words
-        names[arm.test.pk] = whole, whole if has_modes else target
-    return names
-
-
 def _field(arm: MeasuredTest) -> str:
     return arm.test.swept or INJECTORS
 
@@ -168,7 +155,15 @@ def shapes_of(
     for group in groups.values():
         if len(group) > 1:
             families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
-    names = _names_of(arms)
+    # What tells the arms of a sweep apart, by test: scheme and mode, with the target where
+    # these differ; and the shortest, which may be the target alone.
+    has_targets = len({arm.test.endpoint.target_id for arm in arms}) > 1
+    has_modes = not has_targets or len({arm_words(arm.test) for arm in arms}) > 1
+    names = {}
+    for arm in arms:
+        target, words = arm.test.endpoint.target.name, arm_words(arm.test)
+        whole = f"{words}, {target}" if has_targets else words
+        names[arm.test.pk] = whole, whole if has_modes else target
     sweeps = [
         answer
         for family in families.values()

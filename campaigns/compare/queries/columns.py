@@ -2,7 +2,7 @@
 share links for the project's members, and who still sees what a stream shows."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
@@ -312,16 +312,13 @@ def _tests_of_side(
         own = [each for each in rows if getattr(each.run, name) == column.row.pk]
         return measured_tests(tests, own)
     (test,) = measured_tests(tests, [])
-    runs = [each for each in rows if each.run.test_id in column.tests]
-    return [replace(test, runs=tuple(_with_numbers(runs)), is_of_days=True)]
-
-
-def _with_numbers(runs: Iterable[MeasuredRun]) -> Iterator[MeasuredRun]:
-    """The runs of several campaigns, counted through: each campaign has a repeat 1."""
-    for number, each in enumerate(runs, 1):
+    runs = []
+    # Counted through, because each campaign has a repeat 1.
+    for number, each in enumerate((r for r in rows if r.run.test_id in column.tests), 1):
         run = copy(each.run)
         run.repeat = number
-        yield replace(each, run=run)
+        runs.append(replace(each, run=run))
+    return [replace(test, runs=tuple(runs), is_of_days=True)]
 
 
 def profiles_of(column: ComparisonSide) -> list[Profile]:

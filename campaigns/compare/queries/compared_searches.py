@@ -14,7 +14,6 @@ from campaigns.domain.analysis.capacity import (
 )
 from campaigns.domain.analysis.messages import advise
 from campaigns.domain.analysis.ratio import Against
-from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.compared import ComparedCapacity, Difference
 from campaigns.history.models import HistoryKey
 from campaigns.models import Baseline, Run, Search, Test
@@ -58,21 +57,16 @@ def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
     by_campaign = {test.campaign_id: test for test in tests}
     firsts = Run.objects.filter(campaign__in=by_pk, repeat=1)
     rules = {run.campaign_id: run.frozen.plan.thresholds for run in firsts}
-    return [
-        SearchColumn(
-            ComparisonSide("", "campaign", each.campaign),
-            _without_trials(each, rules.get(pk, ())),
-            by_campaign[pk],
-        )
-        for pk, each in by_pk.items()
-    ]
-
-
-def _without_trials(search: Search, rules: tuple[Threshold, ...]) -> SearchReport:
-    if search.answer is None:
-        return report_of_search(search)
-    answer = CapacityAnswer.from_json(search.answer)
-    return SearchReport(search, [], answer, rules, answer.ending)
+    columns = []
+    for pk, each in by_pk.items():
+        if each.answer is None:
+            report = report_of_search(each)
+        else:  # without its trials
+            answer = CapacityAnswer.from_json(each.answer)
+            report = SearchReport(each, [], answer, rules.get(pk, ()), answer.ending)
+        side = ComparisonSide("", "campaign", each.campaign)
+        columns.append(SearchColumn(side, report, by_campaign[pk]))
+    return columns
 
 
 def searches_of(actor: Actor, key: HistoryKey) -> list[SearchColumn]:

@@ -9,13 +9,12 @@ from rest_framework.views import APIView
 
 from campaigns.campaigns.api.tables import SentenceField
 from campaigns.compare.api import ComparedRateSerializer
-from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
+from campaigns.compare.queries.compared_searches import over_time, searches_of
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.compared import ComparedCapacity
 from campaigns.domain.presentation.history_words import (
     METRICS,
     change_words,
@@ -310,18 +309,6 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     }
 
 
-def _search_row(
-    search: SearchColumn, before: SearchColumn | None, against: ComparedCapacity | None
-) -> dict[str, Any]:
-    return {
-        "search": search,
-        "before": before,
-        "against": against,
-        "objective": [rule.rule for rule in search.report.rules],
-        "word": against.word if against else "",
-    }
-
-
 class HistoryOfTest(APIView):
     @extend_schema(
         parameters=[TestHistoryQuery], responses=TestHistorySerializer, operation_id="tests_history"
@@ -331,13 +318,21 @@ class HistoryOfTest(APIView):
         test = find(Test, request, pk=pk)
         series = _test(request, test)
         history = series.history
+        searches = searches_of(actor_of(request), series.key)
         answer = {
             **_in_short(series),
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
             "marks": series.marks,
             "capacities": [
-                _search_row(*each) for each in over_time(searches_of(actor_of(request), series.key))
+                {
+                    "search": search,
+                    "before": before,
+                    "against": against,
+                    "objective": [rule.rule for rule in search.report.rules],
+                    "word": against.word if against else "",
+                }
+                for search, before, against in over_time(searches)
             ],
         }
         data = TestHistorySerializer({**answer, "test": answer["test"] or test.pk}).data

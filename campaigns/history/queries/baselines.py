@@ -75,7 +75,12 @@ def campaign_against(campaign: Campaign) -> Sentence:
     tests, _ = without_references(by_test)
     if not tests and (search := Search.objects.filter(pk=campaign.pk).first()):
         return search_against(search)
-    return baseline_sentence([_label_and_word(by_test[test]) for test in tests])
+    words = []
+    for row in (by_test[test] for test in tests):
+        arm = f"{row.endpoint.scheme.upper()} {row.connection_mode}"
+        label = ", ".join(filter(None, [row.plan.name, arm, row.endpoint.tls_profile]))
+        words.append((label, Against.from_json(row.against)))
+    return baseline_sentence(words)
 
 
 def changed_tests(campaign: Campaign) -> list[int]:
@@ -92,12 +97,6 @@ def search_against(search: Search) -> Sentence:
     """What was stored of the search against its baseline; [] without one."""
     against = Against.from_json(search.against)
     return baseline_sentence([("", against)]) if against else []
-
-
-def _label_and_word(row: TestFigures) -> tuple[str, Against]:
-    arm = f"{row.endpoint.scheme.upper()} {row.connection_mode}"
-    label = ", ".join(filter(None, [row.plan.name, arm, row.endpoint.tls_profile]))
-    return label, Against.from_json(row.against)
 
 
 def with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:

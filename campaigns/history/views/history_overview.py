@@ -149,21 +149,21 @@ def groups_of(
         counts.setdefault(_key_of(pair, by), Counter())[pair[0]] += 1
     for key, some in groupby(lines, lambda line: _key_of(line, by)):
         group = list(some)
+        standing, series = group[0].tests[0] if isinstance(group[0], Fold) else group[0]
+        if key == _REFERENCES:
+            title, note = "References", _OF_REFERENCES
+        elif by is Grouping.STATE:
+            title, note = standing.capitalize(), NOTES.get(standing, "")
+        else:
+            title = _common(series, by)[1]
+            of_key = counts[key]
+            note = ", ".join(f"{of_key[each]} {each}" for each in HistoryStatus if of_key[each])
         yield {
-            **_heading(group[0], by, key, counts[key]),
+            "title": title,
+            "note": note,
             "n": counts[key].total(),
             "rows": [_row_of(line, params) for line in group],
         }
-
-
-def _heading(line: Line, by: Grouping, key: str, counts: Counter[HistoryStatus]) -> dict[str, str]:
-    standing, series = line.tests[0] if isinstance(line, Fold) else line
-    if key == _REFERENCES:
-        return {"title": "References", "note": _OF_REFERENCES}
-    if by is Grouping.STATE:
-        return {"title": standing.capitalize(), "note": NOTES.get(standing, "")}
-    counts_in_words = [f"{counts[each]} {each}" for each in HistoryStatus if counts[each]]
-    return {"title": _common(series, by)[1], "note": ", ".join(counts_in_words)}
 
 
 def _row_of(line: Line, params: QueryDict) -> dict[str, Any]:

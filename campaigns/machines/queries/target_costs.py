@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 
 from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
-from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import (
     MOVED,
@@ -23,7 +23,7 @@ from campaigns.domain.metrics.machine import (
 from campaigns.domain.metrics.profiles import PerfUse, perf_together, perf_use
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.overhead_table import OverheadAnswer
-from campaigns.domain.presentation.results import Answer, TestAnswer, labels_of
+from campaigns.domain.presentation.results import Answer, labels_of
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.target_cost_tables import (
     BYTES,
@@ -245,7 +245,13 @@ def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None
         }
     if not by_run:
         return None
-    means = [_means_of(test, by_run) for test in answer.tests]
+    means = []
+    for test in answer.tests:
+        values: dict[str, list[float]] = defaultdict(list)
+        for pk in test.counted:
+            for words, value in by_run.get(pk, {}).items():
+                values[words].append(value)
+        means.append({words: mean_interval(each) for words, each in values.items()})
     return CampaignCounters(
         counter_means_table(list(zip(labels_of(answer.tests), means, strict=True))),
         [
@@ -282,14 +288,6 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
         uses[pk] += [use.perf for use in machines if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
-
-
-def _means_of(test: TestAnswer, by_run: ByRun) -> dict[str, MeanInterval]:
-    values: dict[str, list[float]] = defaultdict(list)
-    for pk in test.counted:
-        for words, value in by_run.get(pk, {}).items():
-            values[words].append(value)
-    return {words: mean_interval(each) for words, each in values.items()}
 
 
 def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[PairResult]:

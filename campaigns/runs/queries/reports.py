@@ -324,23 +324,16 @@ def _handshakes(total: Total) -> list[list[str]]:
         pairs.append(["WebSockets opened", count(n_websockets)])
     elif connections:
         pairs.append(["Requests per connection", f"{requests / connections:,.1f}"])
-    pairs += _window(total)
+    # How often a window was full, and how often it was refilled.
+    n_full, n_refills = total.count("window_throttled"), total.count("window_resumed")
+    if n_full or n_refills:
+        pairs.append(["High mark reached", counted(n_full, "times")])
+        pairs.append(["Refilled after falling below the low mark", counted(n_refills, "times")])
     full, resumed = total.count("tls_full"), total.count("tls_resumed")
     if full or resumed:
         pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
         pairs.append(["TLS handshake, mean", ms(total.timing("tls").mean_us)])
     return pairs
-
-
-def _window(total: Total) -> list[list[str]]:
-    """How often a window was full, and how often it was refilled; [] for other loads."""
-    throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
-    if not throttled and not resumed:
-        return []
-    return [
-        ["High mark reached", counted(throttled, "times")],
-        ["Refilled after falling below the low mark", counted(resumed, "times")],
-    ]
 
 
 def _bytes(total: Total) -> list[list[str]]:
