@@ -146,13 +146,13 @@ def mode_words(mode: str) -> str:
 
 
 def target_names(tests: Iterable[NamedTest]) -> str:
-    counted, _ = without_references(tests)
-    return _first_names(test.target_name for test in counted) or units.DASH
+    main_tests, _ = without_references(tests)
+    return _first_names(test.target_name for test in main_tests) or units.DASH
 
 
 def plan_names(tests: Iterable[NamedTest]) -> str:
-    counted, _ = without_references(tests)
-    return _first_names(test.version_name for test in counted)
+    main_tests, _ = without_references(tests)
+    return _first_names(test.version_name for test in main_tests)
 
 
 def _first_names(every: Iterable[str]) -> str:
@@ -226,7 +226,11 @@ _NOUNS = {"campaign-detail": "campaign", "run-detail": "run", "history-test": "t
 @pass_context
 def page_notes(context: Context) -> dict[str, Any]:
     request, may = context.get("request"), context.get("may") or {}
-    notes, noun = _notes(context), _noun(request)
+    match, notes = getattr(request, "resolver_match", None), []
+    # campaign, run or test; "" of other pages, and of what a share link shows.
+    noun = _NOUNS.get(match.url_name, "") if match else ""
+    if noun or (context.get("link") and context.get("shared")):
+        notes = list(_rows(context, noun))
     for note in notes:
         note.html = SafeString(html_of(note.text))
         is_own = bool(noun) and note.author_id == request.user.pk
@@ -235,20 +239,6 @@ def page_notes(context: Context) -> dict[str, Any]:
     if noun and may.get("edit"):
         answer["add_url"] = reverse(f"{noun}-note", args=[request.resolver_match.kwargs[noun]])
     return answer
-
-
-def _noun(request: Any) -> str:
-    """campaign, run or test; "" of other pages, and of what a share link shows."""
-    match = getattr(request, "resolver_match", None)
-    return _NOUNS.get(match.url_name, "") if match else ""
-
-
-def _notes(context: Context) -> list[Note]:
-    request, link = context.get("request"), context.get("link")
-    noun = _noun(request)
-    if not (noun or (link and context.get("shared"))):
-        return []
-    return list(_rows(context, noun))
 
 
 def _rows(context: Context, noun: str):
@@ -303,12 +293,12 @@ def get_notified(context: Context, campaign: Campaign) -> dict[str, Any]:
     labels = list(channels.order_by("pk").values_list("label", flat=True))
     may = context.get("may") or {}
     more = len(labels) - _MOST_NAMED
-    named = [*labels[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    labels_shown = [*labels[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
     return {
         "is_live": True,
         "is_shown": True,
         "project": campaign.project_id,
         "may_edit": may.get("edit"),
         "has_channel": bool(labels),
-        "where": and_joined(named) if labels and may.get("edit") else "",
+        "where": and_joined(labels_shown) if labels and may.get("edit") else "",
     }

@@ -30,10 +30,10 @@ def page(route: str, view: Callable[..., HttpResponse]) -> URLPattern:
 
 def _item_urls(noun: str, list_path: str) -> list:
     """What campaigns, plans, targets and projects have in common."""
-    named = {"noun": noun}
+    kwargs = {"noun": noun}
     return [
-        path(f"{noun}s/<int:{noun}>/rename/", items.item_rename, named, name=f"{noun}-rename"),
-        path(f"{list_path}bulk/", items.item_bulk, named, name=f"{noun}-bulk"),
+        path(f"{noun}s/<int:{noun}>/rename/", items.item_rename, kwargs, name=f"{noun}-rename"),
+        path(f"{list_path}bulk/", items.item_bulk, kwargs, name=f"{noun}-bulk"),
     ]
 
 

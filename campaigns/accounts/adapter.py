@@ -133,8 +133,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
     def list_apps(self, request: HttpRequest, provider=None, client_id=None) -> list:
         """Those of the settings; allauth's table stays empty."""
-        configured = _build_apps_from_settings(provider=provider, client_id=client_id)
-        return [app for apps in configured.values() for app in apps]
+        apps_of_settings = _build_apps_from_settings(provider=provider, client_id=client_id)
+        return [app for apps in apps_of_settings.values() for app in apps]
 
     def authenticate_by_email(self, sociallogin) -> tuple[User, str] | None:
         """Only where the account has confirmed the address, too: anybody can enter another's."""

@@ -76,15 +76,15 @@ def send_invitation(invitation: Invitation, address: str) -> bool:
 
 def open_invitations(project: Project):
     """Those whose link nobody has used, revoked or let expire."""
-    unused = project.invitations.filter(accepted_at=None, revoked_at=None)
-    return unused.filter(expires_at__gt=timezone.now()).select_related("created_by")
+    rows = project.invitations.filter(accepted_at=None, revoked_at=None)
+    return rows.filter(expires_at__gt=timezone.now()).select_related("created_by")
 
 
 @transaction.atomic
 def revoke_invitation(*, by: Actor, invitation: Invitation) -> None:
     require(by, Action.MANAGE, invitation.project)
-    unused = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
-    if unused.update(revoked_at=timezone.now()):
+    rows = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+    if rows.update(revoked_at=timezone.now()):
         what = str(invitation)
         audit.note(by, AuditEvent.INVITATION_REVOKED, what, project=invitation.project)
 
@@ -113,8 +113,8 @@ def accept_invitation(*, by: Actor, secret: str) -> Project:
     if not by.is_member or by.token is not None:
         raise Forbidden("Sign in to accept an invitation.")
     project, role = invitation.project, Role(invitation.role)
-    unused = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
-    if not unused.update(accepted_at=timezone.now(), accepted_by=by.user):
+    rows = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, revoked_at=None)
+    if not rows.update(accepted_at=timezone.now(), accepted_by=by.user):
         raise Refused(_DEAD)
     _, is_new = Membership.objects.get_or_create(
         project=project, user=by.user, defaults={"role": role}
@@ -239,13 +239,13 @@ def delete_sessions(user: User, but: str | None = None) -> int:
     """How many these were, beside the session with the key `but`. A row of Django's does not say
     whose it is, so all are read."""
     live = Session.objects.filter(expire_date__gt=timezone.now()).exclude(session_key=but)
-    ended = [
+    keys = [
         each.session_key
         for each in live.iterator(500)
         if each.get_decoded().get(SESSION_KEY) == str(user.pk)
     ]
-    Session.objects.filter(session_key__in=ended).delete()
-    return len(ended)
+    Session.objects.filter(session_key__in=keys).delete()
+    return len(keys)
 
 
 # --- one's own account ---------------------------------------------------------------------------

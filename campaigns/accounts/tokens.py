@@ -106,8 +106,8 @@ def authenticate_token(*, text: str) -> ApiToken | None:
         return None
     stale = now - _USE_IS_NOTED_EVERY
     if token.last_used_at is None or token.last_used_at < stale:
-        unnoted = Q(last_used_at=None) | Q(last_used_at__lt=stale)
-        ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
+        is_due = Q(last_used_at=None) | Q(last_used_at__lt=stale)
+        ApiToken.objects.filter(is_due, pk=token.pk).update(last_used_at=now)
     return token
 
 

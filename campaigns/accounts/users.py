@@ -75,7 +75,7 @@ def _with_ways(users: Iterable[User]) -> list[User]:
     factors: dict[int, list[str]] = defaultdict(list)
     for owner, kind in Authenticator.objects.filter(user__in=users).values_list("user", "type"):
         factors[owner].append(kind)
-    connected = set(SocialAccount.objects.filter(user__in=users).values_list("user", flat=True))
+    social_ids = set(SocialAccount.objects.filter(user__in=users).values_list("user", flat=True))
     n_projects = Counter(Membership.objects.filter(user__in=users).values_list("user", flat=True))
     for user in users:
         n_passkeys = factors[user.pk].count(Authenticator.Type.WEBAUTHN)
@@ -83,10 +83,10 @@ def _with_ways(users: Iterable[User]) -> list[User]:
             "password": user.has_usable_password(),
             counted(n_passkeys, "passkeys"): n_passkeys,
             "authenticator app": Authenticator.Type.TOTP in factors[user.pk],
-            "single sign-on": user.pk in connected,
+            "single sign-on": user.pk in social_ids,
         }
-        named = [way for way, is_there in ways.items() if is_there]
-        user.ways = and_joined(named) if named else ""
+        names = [way for way, is_there in ways.items() if is_there]
+        user.ways = and_joined(names) if names else ""
         user.n_projects = n_projects[user.pk]
         user.seen_at = user.last_seen.at if hasattr(user, "last_seen") else user.last_login
     return users
@@ -137,14 +137,14 @@ def _user_of_page(pk: int) -> User:
 
 
 def _page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
-    owned = Schedule.objects.filter(owner=user, next_at__isnull=False)
+    schedules = Schedule.objects.filter(owner=user, next_at__isnull=False)
     context = {
         # Not "user": pages know who is signed in by this name.
         "person": _with_ways([user])[0],
         "memberships": Membership.objects.filter(user=user).select_related("project"),
         "n_factors": Authenticator.objects.filter(user=user).count(),
         "n_tokens": live_tokens(user).count(),
-        "n_schedules": owned.count(),
+        "n_schedules": schedules.count(),
         "link": link,
         "days": counted(settings.PASSWORD_RESET_TIMEOUT // 86400, "days"),
     }
@@ -183,9 +183,9 @@ def user_action(request: HttpRequest, user: int) -> HttpResponse:
 def project_members(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """`do` says which form is posted: an invitation's link is only in the answer to it."""
     is_invitation = request.POST.get("do") == "invite"
-    posted = request.POST or None
-    form = MemberForm(None if is_invitation else posted)
-    inviting = InvitationForm(posted if is_invitation else None, sends_email=settings.HAS_EMAIL)
+    data = request.POST or None
+    form = MemberForm(None if is_invitation else data)
+    inviting = InvitationForm(data if is_invitation else None, sends_email=settings.HAS_EMAIL)
     if request.method == "POST":
         require(actor, Action.MANAGE, project)
     result = saved_by(inviting, services.invite, by=actor, project=project)

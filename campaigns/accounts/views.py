@@ -208,8 +208,8 @@ def admin_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse
 @signed_in_form
 def profile(request: HttpRequest) -> HttpResponse:
     actor, user = actor_of(request), request.user
-    stored = {"name": user.get_full_name(), "email": user.email}
-    form = ProfileForm(request.POST or None, initial=stored)
+    content = {"name": user.get_full_name(), "email": user.email}
+    form = ProfileForm(request.POST or None, initial=content)
     if saved_by(form, _save_profile, request=request, by=actor):
         return redirect("profile")
     factors = list(Authenticator.objects.filter(user=user).order_by("pk"))
@@ -269,10 +269,10 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 def token_list(request):
     """A new token's text is only in the response to the POST: never stored, never in a URL."""
     form = TokenForm(request.POST or None)
-    made = saved_by(form, tokens.create_token, by=actor_of(request))
+    token = saved_by(form, tokens.create_token, by=actor_of(request))
     context = {
-        "form": TokenForm() if made else form,
-        "text": made and made[1],
+        "form": TokenForm() if token else form,
+        "text": token and token[1],
         "tokens": request.user.api_tokens.all(),
         "now": timezone.now(),
     }

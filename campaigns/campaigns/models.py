@@ -264,10 +264,10 @@ _Test = TypeVar("_Test", bound=NamedTest)
 
 def without_references(tests: Iterable[_Test]) -> tuple[list[_Test], list[_Test]]:
     """The tests that count, and those of a reference. Where there are no others, these count."""
-    counted, references = [], []
+    tests_that_count, references = [], []
     for test in tests:
-        (references if test.is_of_reference else counted).append(test)
-    return (counted, references) if counted else (references, [])
+        (references if test.is_of_reference else tests_that_count).append(test)
+    return (tests_that_count, references) if tests_that_count else (references, [])
 
 
 class Search(models.Model):

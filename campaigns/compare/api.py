@@ -139,20 +139,20 @@ class ComparisonSerializer(serializers.Serializer):
 def comparison(request):
     """Each test of the candidates against its partner in the baseline: same plan, same arm."""
     columns, test = _columns(request), request.query_params.get("test", "")
-    compared = comparison_of(columns, test)
-    if test and not (compared.detail and compared.detail.test.key == test):
+    result = comparison_of(columns, test)
+    if test and not (result.detail and result.detail.test.key == test):
         raise InvalidFields({"test": "Take the key of one of the tests."})
-    n_tests, known = len(compared.tests), [*compared.tests, *compared.references]
+    n_tests, tests = len(result.tests), [*result.tests, *result.references]
     rows = [
         {
             "test": each,
             "values": {k: value for k, value in row["values"].items() if k not in _WORDS},
             **dict(zip(("baseline_runs", "candidate_runs"), each.runs, strict=True)),
         }
-        for each, row in zip(known, compared.table.to_json()["rows"], strict=True)
+        for each, row in zip(tests, result.table.to_json()["rows"], strict=True)
     ]
     sides = {"tests": rows[:n_tests], "references": rows[n_tests:]}
-    return {"columns": columns, "compared": compared, **sides}
+    return {"columns": columns, "compared": result, **sides}
 
 
 @answers("comparison_csv", CSV, parameters=_COLUMNS)

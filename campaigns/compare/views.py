@@ -16,12 +16,12 @@ from campaigns.compare.queries.columns import LETTERS, ComparisonSide, columns_o
 from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.core.access import actor_of, find, signed_in_get
 from campaigns.core.drawings import LinearAxis, split_rows_bars
-from campaigns.core.permissions import Action, Actor, may
+from campaigns.core.permissions import Action, may
 from campaigns.core.plots import difference_panel, percentile_charts
 from campaigns.core.tables import csv_of_tables, text_file
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.badges import PILLS, Pill
-from campaigns.domain.presentation.charts import Charts, LineStyle
+from campaigns.domain.presentation.charts import LineStyle
 from campaigns.domain.presentation.compared import (
     ENVIRONMENT,
     ComparedCapacity,
@@ -48,11 +48,11 @@ def comparison(request: HttpRequest) -> HttpResponse:
     """The comparison; with one column the choice of another; ticked runs become columns."""
     if "run" in request.GET:
         # Two to six ticked runs as columns, the oldest of which is the baseline.
-        ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
-        runs = [find(Run, actor_of(request), pk=pk) for pk in ticked[: len(LETTERS) + 1]]
+        pks = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
+        runs = [find(Run, actor_of(request), pk=pk) for pk in pks[: len(LETTERS) + 1]]
         if 2 <= len(runs) <= len(LETTERS):
-            ordered = sorted(run.pk for run in runs)
-            columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
+            numbers = sorted(run.pk for run in runs)
+            columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, numbers, strict=False)}
             return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
         n_ticked = len(runs) or "none"
         words = f"Tick two to {len(LETTERS)} runs to compare them; {n_ticked} are ticked."
@@ -67,10 +67,19 @@ def comparison(request: HttpRequest) -> HttpResponse:
         return render(request, "compare/choose.html", context, status=422)
     if len(columns) < 2 or request.GET.get("choose") in [*LETTERS]:
         return render(request, "compare/choose.html", _choice(request, columns))
-    compared = comparison_of(columns, request.GET.get("test", ""))
-    context = comparison_context(columns, compared, request.GET)
-    context |= _confirming(actor_of(request), columns, compared)
+    result = comparison_of(columns, request.GET.get("test", ""))
+    context = comparison_context(columns, result, request.GET)
     projects = {column.campaign.project for column in columns}
+    # The way to a campaign in which the sides of changed tests run in turn.
+    pairs = [
+        (each.baseline_test_id, each.candidate_test_id)
+        for each in result.tests
+        if each.can_be_confirmed
+    ]
+    if pairs and len(projects) == 1 and may(actor_of(request), Action.EDIT, *projects):
+        path = reverse("campaign-new", args=[columns[0].campaign.project_id])
+        context["confirm_url"] = f"{path}?confirm={confirm_query(pairs)}"
+        context["n_confirmed"] = len(pairs)
     if all(may(actor_of(request), Action.SHARE, each) for each in projects):
         context["share_url"] = f"{reverse('comparison-share')}?{context['columns_query']}"
     return render(request, "compare/detail.html", context)
@@ -88,20 +97,6 @@ def comparison_csv(request: HttpRequest) -> HttpResponse:
     return text_file("comparison.csv", csv_of_tables([comparison_of(columns).table]))
 
 
-def _confirming(actor: Actor, columns: list[ComparisonSide], compared: Comparison) -> dict:
-    """The way to a campaign in which the sides of changed tests run in turn, for those who may."""
-    projects = {each.campaign.project for each in columns}
-    pairs = [
-        (each.baseline_test_id, each.candidate_test_id)
-        for each in compared.tests
-        if each.can_be_confirmed
-    ]
-    if not pairs or len(projects) > 1 or not may(actor, Action.EDIT, *projects):
-        return {}
-    path = reverse("campaign-new", args=[columns[0].campaign.project_id])
-    return {"confirm_url": f"{path}?confirm={confirm_query(pairs)}", "n_confirmed": len(pairs)}
-
-
 def _columns(request: HttpRequest) -> list[ComparisonSide]:
     columns = columns_of(actor_of(request), request.GET)
     if columns is None:
@@ -115,7 +110,7 @@ def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, An
         return {"faults": []}
     letter = request.GET.get("choose") or ("b" if columns[0].letter == "a" else "a")
     column = next((each for each in reversed(columns) if each.letter != letter), columns[0])
-    taken = {each.reference for each in columns}
+    references = {each.reference for each in columns}
     return {
         "project": column.campaign.project,
         "column": column,
@@ -123,7 +118,7 @@ def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, An
         "choices": [
             (choice, query_of(request.GET, **{letter: f"campaign-{choice.campaign.pk}"}))
             for choice in in_common_with(actor_of(request), column.campaign)
-            if f"campaign-{choice.campaign.pk}" not in taken
+            if f"campaign-{choice.campaign.pk}" not in references
         ],
         "faults": [],
     }
@@ -156,74 +151,74 @@ class DifferenceRow:
 
 
 def comparison_context(
-    columns: Sequence[ComparisonSide], compared: Comparison, asked: Mapping[str, str]
+    columns: Sequence[ComparisonSide], result: Comparison, params: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Everything that the template shows; `asked` is the address."""
-    has_all = asked.get("show") == "everything"
-    tests = compared.tests if has_all else listed(compared.tests)
+    """Everything that the template shows; `params` is the address."""
+    has_all = params.get("show") == "everything"
+    tests = result.tests if has_all else listed(result.tests)
     threshold = columns[-1].campaign.practical_threshold
     names = {column.letter: column for column in columns}
-    detail = compared.detail
+    detail = result.detail
     candidates = and_joined([column.name for column in columns[1:]])
+    # Of the page on which one more column is chosen; "" if there can be no more.
+    free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
     context = {
         "project": columns[-1].campaign.project,
         "heading": f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}",
         "columns": columns,
         "baseline": columns[0],
         "candidates": columns[1:],
-        "compared": compared,
-        "differs": [
-            {"difference": each, "column": names[each.column]} for each in compared.differs
-        ],
+        "compared": result,
+        "differs": [{"difference": each, "column": names[each.column]} for each in result.differs],
         "threshold": threshold,
-        "n_folded": len(compared.tests) - len(tests),
-        "rates": _rates(compared.capacities, names, threshold),
-        "times": _times(compared, [*tests, *compared.references], names, threshold, asked),
-        **_queries(columns, asked),
+        "n_folded": len(result.tests) - len(tests),
+        "rates": _rates(result.capacities, names, threshold),
+        "times": _times(result, [*tests, *result.references], names, threshold, params),
+        "everything_query": query_of(params, show="everything"),
+        "baseline_query": query_of(params, choose=LETTERS[0], test=""),
+        "column_query": query_of(params, choose=free[0], test="") if free else "",
+        "swap_query": query_of(params, a=columns[1].reference, b=columns[0].reference, test=""),
+        "columns_query": query_of(params, show="", test=""),
         "detail": detail,
-        **(_opened(detail, threshold) if detail else {}),
+        **(_detail_drawings(detail, threshold) if detail else {}),
     }
-    return {**context, "tabs": _tabs(compared)}
-
-
-def _tabs(compared: Comparison) -> list[tuple[str, str, str]]:
-    """(panel, title, how many) of those that have something, where there are two."""
-    n_differs = len(compared.differs)
+    # (panel, title, how many) of those that have something, where there are two.
+    n_differs = len(result.differs)
     tabs = [
-        ("result", "Result", "", compared.tests or compared.capacities),
-        ("runs", "Runs", "", compared.detail),
+        ("result", "Result", "", result.tests or result.capacities),
+        ("runs", "Runs", "", result.detail),
         ("changed", "What changed", count(n_differs), n_differs),
-        ("machine", "Machine", "", compared.profiles),
-        ("setup", "Setup", "", compared.same or compared.alone),
+        ("machine", "Machine", "", result.profiles),
+        ("setup", "Setup", "", result.same or result.alone),
     ]
     there = [(key, title, n) for key, title, n, is_there in tabs if is_there]
-    return there if len(there) > 1 else []
+    return {**context, "tabs": there if len(there) > 1 else []}
 
 
 def _times(
-    compared: Comparison,
-    shown: Sequence[ComparedTest],
+    result: Comparison,
+    tests: Sequence[ComparedTest],
     names: Mapping[str, ComparisonSide],
     threshold: float,
-    asked: Mapping[str, str],
+    params: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """The response times of the tests that are shown; None without any."""
-    if not shown:
+    if not tests:
         return None
-    known = [*compared.tests, *compared.references]
-    cells = dict(zip((each.key for each in known), compared.table.rows, strict=True))
-    opened = compared.detail.test.key if compared.detail else None
-    (_, decimals), n = time_and_difference_decimals(known), len(shown)
+    all_tests = [*result.tests, *result.references]
+    cells = dict(zip((each.key for each in all_tests), result.table.rows, strict=True))
+    key = result.detail.test.key if result.detail else None
+    (_, decimals), n = time_and_difference_decimals(all_tests), len(tests)
     # Of a single test, or where all have one reason, the sentence says it.
-    tells_why = len({each.why for each in shown}) > 1
+    tells_why = len({each.why for each in tests}) > 1
     rows = [
         (
             {
                 "test": each,
                 "column": names[each.column],
-                "query": query_of(asked, test=each.key),
-                "is_open": each.key == opened,
-                "reference": reference_of([each]) if each in compared.references else "",
+                "query": query_of(params, test=each.key),
+                "is_open": each.key == key,
+                "reference": reference_of([each]) if each in result.references else "",
             },
             DifferenceRow(
                 cells[each.key].cells[:3],
@@ -231,13 +226,13 @@ def _times(
                 "" if each.increase is None else change_words(1 + each.increase),
                 each.word,
                 each.said,
-                each.why if tells_why and (n <= _MOST_EXPLAINED or each.key == opened) else "",
+                each.why if tells_why and (n <= _MOST_EXPLAINED or each.key == key) else "",
                 each.difference_ms,
                 each.difference_ends_ms,
                 each.interval and _band(each.interval.baseline / 1000, threshold),
             ),
         )
-        for each in shown
+        for each in tests
     ]
     return _differences(rows, "ms")
 
@@ -259,19 +254,19 @@ def _rates(
     rows = []
     for each in capacities:
         words, interval = map(capacity_words, (each.baseline, each.candidate)), each.ratio
-        drawn = ()
+        rates = ()
         if interval:
             per_s = each.baseline.rate_per_s
             ratios = (interval.ratio, interval.low, interval.high)
             estimate, *limits = ((ratio - 1) * per_s for ratio in ratios)
-            drawn = (estimate, tuple(limits), _band(per_s, threshold))
-        signed = [figure(value, signed=True) for value in (drawn[0], *drawn[1])] if drawn else [""]
+            rates = (estimate, tuple(limits), _band(per_s, threshold))
+        signed = [figure(value, signed=True) for value in (rates[0], *rates[1])] if rates else [""]
         row = DifferenceRow(
             [text_cell(text) for text in (*words, signed[0])],
             " to ".join(signed[1:]),
             change_words(interval.ratio) if interval else "",
             *(each.word, each.word, each.why),
-            *drawn,
+            *rates,
         )
         if each.baseline or each.candidate:
             rows.append(({"column": names[each.column]}, row))
@@ -282,15 +277,19 @@ def _differences(rows: Sequence[tuple[dict[str, Any], DifferenceRow]], unit: str
     """{"unit", "has_ends", "rows": facts, `row`, and its places in percent}; with an estimate also
     {"ticks", "zero": where no difference is}."""
     table = {"unit": unit, "has_ends": any(row.ends for _, row in rows)}
-    drawn = [row for _, row in rows if row.estimate is not None]
-    if not drawn:
+    with_estimate = [row for _, row in rows if row.estimate is not None]
+    if not with_estimate:
         return {**table, "rows": [{**facts, "row": row} for facts, row in rows]}
-    most = _WIDEST * max(abs(each) for row in drawn for each in (row.estimate, *(row.band or ())))
+    most = _WIDEST * max(
+        abs(each) for row in with_estimate for each in (row.estimate, *(row.band or ()))
+    )
     ends = [
-        each for row in drawn for each in (row.estimate, *(row.limits or ()), *(row.band or ()))
+        each
+        for row in with_estimate
+        for each in (row.estimate, *(row.limits or ()), *(row.band or ()))
     ]
     axis = LinearAxis([min(most, max(-most, each)) for each in (0.0, *ends)])
-    placed = [
+    bars = [
         {
             **facts,
             "row": row,
@@ -300,7 +299,7 @@ def _differences(rows: Sequence[tuple[dict[str, Any], DifferenceRow]], unit: str
         }
         for facts, row in rows
     ]
-    return {**table, "zero": axis.at(0), "ticks": axis.ticks(_tick_words), "rows": placed}
+    return {**table, "zero": axis.at(0), "ticks": axis.ticks(_tick_words), "rows": bars}
 
 
 def _tick_words(value: float) -> str:
@@ -308,27 +307,18 @@ def _tick_words(value: float) -> str:
     return f"{sign}{abs(value):g}"
 
 
-def _queries(columns: Sequence[ComparisonSide], asked: Mapping[str, str]) -> dict[str, str]:
-    """Where the page's own links lead."""
-    # Of the page on which one more column is chosen; "" if there can be no more.
-    free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
-    return {
-        "everything_query": query_of(asked, show="everything"),
-        "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
-        "column_query": query_of(asked, choose=free[0], test="") if free else "",
-        "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
-        "columns_query": query_of(asked, show="", test=""),
-    }
-
-
-def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
+def _detail_drawings(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
     """What is drawn below the selected test."""
-    split = detail.split
-    bars = split_rows_bars(split.rows, split.decimals) if split else {}
+    parts = detail.split
+    bars = split_rows_bars(parts.rows, parts.decimals) if parts else {}
+    baseline, candidate = detail.lines
+    lines = [{**baseline, "style": _BASELINE}, candidate]
+    words = shift_words(detail.shift) if detail.shift else ""
+    difference = difference_panel(detail.shift, threshold, lines, words)
     return {
-        "bars": bars and bars | {"note": _longest_change(detail), "is_typical": split.is_typical},
+        "bars": bars and bars | {"note": _longest_change(detail), "is_typical": parts.is_typical},
         "noun": detail.noun,
-        "charts": _charts(detail, threshold),
+        "charts": percentile_charts("percentiles", lines, "both sides", beside=difference),
     }
 
 
@@ -346,17 +336,9 @@ def _longest_change(detail: ComparedDetail) -> str:
 _BASELINE = LineStyle("ink-3", (4, 3), is_hollow=True)
 
 
-def _charts(detail: ComparedDetail, threshold: float) -> Charts | None:
-    baseline, candidate = detail.lines
-    lines = [{**baseline, "style": _BASELINE}, candidate]
-    words = shift_words(detail.shift) if detail.shift else ""
-    difference = difference_panel(detail.shift, threshold, lines, words)
-    return percentile_charts("percentiles", lines, "both sides", beside=difference)
-
-
-def query_of(asked: Mapping[str, str], **changes: str) -> str:
+def query_of(params: Mapping[str, str], **changes: str) -> str:
     """The address's query with some parameters changed; an empty one is left out."""
     query = QueryDict(mutable=True)
-    parameters = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
+    parameters = {name: params[name] for name in (*LETTERS, "show", "test") if params.get(name)}
     query.update({name: value for name, value in {**parameters, **changes}.items() if value})
     return query.urlencode()

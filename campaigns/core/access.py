@@ -55,16 +55,13 @@ class SignedOutMiddleware(MiddlewareMixin):
         if "X-Requested-With" in request.headers:  # a script's, which says so itself
             return response
         messages.error(request, NOTHING_DONE)
-        return redirect_to_login(_page_of(request), f"{resolve_url(settings.LOGIN_URL)}?{UNDONE}=1")
-
-
-def _page_of(request) -> str:
-    """Where the form was; without a Referer the projects."""
-    page = request.headers.get("Referer", "")
-    if not url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure()):
-        return resolve_url(settings.LOGIN_REDIRECT_URL)
-    where = urlsplit(page)
-    return where._replace(scheme="", netloc="", fragment=UNDONE).geturl()
+        # Where the form was; without a Referer the projects.
+        page = request.headers.get("Referer", "")
+        if url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure()):
+            page = urlsplit(page)._replace(scheme="", netloc="", fragment=UNDONE).geturl()
+        else:
+            page = resolve_url(settings.LOGIN_REDIRECT_URL)
+        return redirect_to_login(page, f"{resolve_url(settings.LOGIN_URL)}?{UNDONE}=1")
 
 
 # For pages that show a form and take it; those that only show use `require_safe`.
@@ -82,8 +79,8 @@ def _signed_in(limit: Callable[..., Any]):
 
         def decorate(view):
             @wraps(view)
-            def answering(request: HttpRequest, **named: Any) -> HttpResponseBase:
-                pk, *more = named.values()
+            def answering(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+                pk, *more = kwargs.values()
                 actor = actor_of(request)
                 row = find(rows, actor, pk=pk)
                 if right is not None:
@@ -213,13 +210,13 @@ def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
 _T = TypeVar("_T")
 
 
-def saved_by(form: CheckedForm, service: Callable[..., _T], /, **given: Any) -> _T | None:
-    """What the service makes of the form's fields and what is `given`. None without a form that was
+def saved_by(form: CheckedForm, service: Callable[..., _T], /, **kwargs: Any) -> _T | None:
+    """What the service makes of the form's fields and of `kwargs`. None without a form that was
     posted, and with one that has errors or is refused, which it then shows."""
     if not form.is_valid():
         return None
     try:
-        return service(**given, **form.fields_of_service())
+        return service(**kwargs, **form.fields_of_service())
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
     except Refused as refusal:
@@ -243,10 +240,10 @@ class Edit:
         self.changed = ""
         self._labels = labels
 
-    def save(self, service: Callable[..., _T], **given: Any) -> _T | None:
+    def save(self, service: Callable[..., _T], **kwargs: Any) -> _T | None:
         """What the service gives; None if others changed meanwhile what it would replace."""
         try:
-            return service(**given, opened=self.opened)
+            return service(**kwargs, opened=self.opened)
         except ChangedMeanwhile as changed:
             self.opened = changed.now
             labels = [self._labels[path] for path in changed.paths if self._labels.get(path)]

@@ -44,9 +44,7 @@ def note(by: Actor, deed: AuditEvent, what: str = "", *, project: Project | None
     note_each(by, deed, [what], project=project)
 
 
-def note_each(
-    by: Actor, deed: AuditEvent, each: Iterable[str], *, project: Project | None = None
-) -> None:
+def note_each(by: Actor, deed: AuditEvent, each: Iterable[str], *, project: Project | None) -> None:
     """The same deed, done to each of these."""
     AuditEntry.objects.bulk_create(
         AuditEntry(

@@ -52,8 +52,8 @@ def key_of(kind: str, *parts: Hashable) -> str:
 
 def get_many(keys: Iterable[str]) -> dict[str, Any]:
     """Those that are there."""
-    wanted = list(keys)
-    return ask_redis(lambda: caches["results"].get_many(wanted), {}) if wanted else {}
+    names = list(keys)
+    return ask_redis(lambda: caches["results"].get_many(names), {}) if names else {}
 
 
 def put_many(values: Mapping[str, Any], days: float) -> None:

@@ -116,8 +116,8 @@ def _refers_to_nothing(error: Exception) -> bool:
 def count_of(rows: QuerySet) -> Coalesce:
     """How many rows, for each row of an outer query. Unlike a join it costs only the rows of the
     page that is shown."""
-    counted = rows.order_by().annotate(one=Value(1)).values("one").annotate(n=Count("pk"))
-    return Coalesce(Subquery(counted.values("n")), 0)
+    groups = rows.order_by().annotate(one=Value(1)).values("one").annotate(n=Count("pk"))
+    return Coalesce(Subquery(groups.values("n")), 0)
 
 
 def text_faults(model: type[Model], texts: Mapping[str, str]) -> dict[str, str]:

@@ -51,12 +51,12 @@ class Tick:
 
 def spaced_ratios(low: float, high: float, gap: float) -> list[float]:
     """Ticks of a logarithmic axis, `gap` percent of it apart or more, the nearest to 1 first."""
-    chosen: list[float] = []
+    ratios: list[float] = []
     near = (high / low) ** (gap / 100)
     for ratio in sorted((t for t in RATIOS if low < t < high), key=lambda t: abs(log(t))):
-        if all(max(ratio / other, other / ratio) >= near for other in chosen):
-            chosen.append(ratio)
-    return sorted(chosen[:_MOST_TICKS])
+        if all(max(ratio / other, other / ratio) >= near for other in ratios):
+            ratios.append(ratio)
+    return sorted(ratios[:_MOST_TICKS])
 
 
 class RatioAxis:
@@ -127,17 +127,16 @@ def forest_groups(
 ) -> dict[str, Any]:
     """{"axis", "groups": [{"overhead", "rows": [(row, cells by key, mark or None)]}]}."""
     axis = RatioAxis([each.forest for each in overheads], threshold, gap)
-    return {"axis": axis, "groups": [_group(each, axis) for each in overheads]}
-
-
-def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
-    marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
-    keys = ["baseline", "candidate", *(column.key for column in overhead.table.columns[2:])]
-    rows = [
-        (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
-        for row in overhead.table.rows
-    ]
-    return {"overhead": overhead, "rows": rows}
+    groups = []
+    for overhead in overheads:
+        marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
+        keys = ["baseline", "candidate", *(column.key for column in overhead.table.columns[2:])]
+        rows = [
+            (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
+            for row in overhead.table.rows
+        ]
+        groups.append({"overhead": overhead, "rows": rows})
+    return {"axis": axis, "groups": groups}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +166,13 @@ def split_bars(overheads: Sequence[OverheadAnswer]) -> dict[str, Any]:
 
 def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, Any]:
     """The rows of a SplitAnswer as bars on one axis from 0: {"parts", "ticks", "rows"}."""
-    used = {
+    names = {
         part
         for row in rows
         for part, value in row["parts"].items()
         if value is not None and (part != "lateness" or value)
     }
-    parts = [part for part in SPLIT_PARTS if part in used]
+    parts = [part for part in SPLIT_PARTS if part in names]
     scale = 100 / (round_up(max(row["total_ms"] for row in rows) / _BAR_SHARE) or 1)
     bars = [
         {
@@ -249,14 +248,14 @@ def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict
     """Sparklines by tile key; tiles with values in fewer than two seconds have none. A finished
     run's seconds from `whole_seconds` on are left out: the last one is only a part of a second."""
     end = inf if whole_seconds is None else whole_seconds
-    measured = [point for point in points[-SPARK_S:] if 0 <= point["second"] < end]
-    ended = [(each["failed"] + each["dropped"], each["ok"]) for each in measured]
-    shares = [errors / (errors + ok) if errors + ok else None for errors, ok in ended]
+    seconds = [point for point in points[-SPARK_S:] if 0 <= point["second"] < end]
+    ends = [(each["failed"] + each["dropped"], each["ok"]) for each in seconds]
+    shares = [errors / (errors + ok) if errors + ok else None for errors, ok in ends]
     sparks = {
-        "rate": _spark([point["ok"] for point in measured], count),
-        "p50": _spark([point["p50_ms"] for point in measured], figure),
-        "p95": _spark([point["p95_ms"] for point in measured], figure),
-        "p99": _spark([point["p99_ms"] for point in measured], figure),
+        "rate": _spark([point["ok"] for point in seconds], count),
+        "p50": _spark([point["p50_ms"] for point in seconds], figure),
+        "p95": _spark([point["p95_ms"] for point in seconds], figure),
+        "p99": _spark([point["p99_ms"] for point in seconds], figure),
         "errors": _spark(shares, percent),
     }
     return {key: spark for key, spark in sparks.items() if spark}
@@ -291,16 +290,16 @@ def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spar
     if len(numbers) < 2:
         return None
     top, step = max(numbers), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
-    places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
+    places = [
+        (
+            round(_EDGE + n * step, 1),
+            None if v is None else round(HEIGHT - _EDGE - (v / top if top > 0 else 0) * _ROOM, 1),
+        )
+        for n, v in enumerate(values)
+    ]
     end = next((x, y) for x, y in reversed(places) if y is not None)
     words = f"from {text(min(numbers))} to {text(top)}"
     return Spark(WIDTH, HEIGHT, broken_line(places), end, words, top <= 0)
-
-
-def _height(value: float | None, top: float) -> float | None:
-    if value is None:
-        return None
-    return round(HEIGHT - _EDGE - (value / top if top > 0 else 0) * _ROOM, 1)
 
 
 def broken_line(points: Sequence[tuple[float, float | None]]) -> str:

@@ -177,14 +177,14 @@ class RequestFields(CheckedForm):
 
 def read_headers(text: str) -> list[list[str]]:
     lines = [line for line in text.splitlines() if line.strip()]
-    return [[part.strip() for part in _split(line)] for line in lines]
+    return [[part.strip() for part in _name_and_value(line)] for line in lines]
 
 
 def write_headers(headers) -> str:
     return "\n".join(f"{name}: {value}" for name, value in headers)
 
 
-def _split(line: str) -> tuple[str, str]:
+def _name_and_value(line: str) -> tuple[str, str]:
     """A line without a colon becomes a header name, which the domain rejects."""
     name, colon, value = line.partition(":")
     return (name, value) if colon else (line + " ", "")
@@ -269,11 +269,11 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
         names = [
             each["filename"] for each in parts if "file" in each and each["filename"] in contents
         ]
-        used = {name: contents[name] for name in names}
-        return TypedBody(text, {"multipart": parts}, used, list(files.values()), fault)
+        known_files = {name: contents[name] for name in names}
+        return TypedBody(text, {"multipart": parts}, known_files, list(files.values()), fault)
     name = next(iter(files), "") or next(iter(contents), "")
     blob = files.get(name)
-    as_text = _decoded(blob.data) if kind != FILE and blob and blob.data is not None else None
+    as_text = _as_text(blob.data) if kind != FILE and blob and blob.data is not None else None
     if as_text is not None:
         return TypedBody(as_text, {"body": as_text})
     if kind != FILE and blob is None:
@@ -286,7 +286,7 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
     )
 
 
-def _decoded(data: bytes) -> str | None:
+def _as_text(data: bytes) -> str | None:
     """A text that the field can show; None for anything else."""
     try:
         return data.decode("utf-8-sig") if len(data) <= MAX_BODY_BYTES else None
@@ -294,9 +294,9 @@ def _decoded(data: bytes) -> str | None:
         return None
 
 
-def _with_bytes(blob: Blob | None, stored: Any) -> Any:
+def _with_bytes(blob: Blob | None, digest: Any) -> Any:
     """As a plan takes it: base64 of what was uploaded just now."""
-    return blob.to_base64() if blob else stored
+    return blob.to_base64() if blob else digest
 
 
 def _filled_lines(text: str) -> list[str]:
@@ -305,11 +305,11 @@ def _filled_lines(text: str) -> list[str]:
 
 def _pair(line: str) -> list[str]:
     name, _, value = line.partition("=")
-    quoted = _quoted(value)
-    return [name.strip(), quoted[0] if quoted and not quoted[1] else value]
+    parts = _unquote(value)
+    return [name.strip(), parts[0] if parts and not parts[1] else value]
 
 
-def _quoted(text: str) -> tuple[str, str] | None:
+def _unquote(text: str) -> tuple[str, str] | None:
     """(value, type) of "a\\nb" or "a\\nb";type=text/plain, as JSON has it; None of others."""
     with suppress(ValueError):
         value, end = json.JSONDecoder().raw_decode(text) if text.startswith('"') else ("", 0)
@@ -324,17 +324,19 @@ def _field_text(value: str) -> str:
     return value if is_plain and value.splitlines() in ([], [value]) else json.dumps(value)
 
 
-def _part(line: str, files: Mapping[str, Blob], stored: Mapping[str, Any]) -> dict[str, Any]:
+def _part(
+    line: str, files: Mapping[str, Blob], content_by_name: Mapping[str, Any]
+) -> dict[str, Any]:
     """name=value;type=text/plain, or as in curl's -F name=@file;type=image/png. An unknown file is
     None."""
-    name, _, typed = line.partition("=")
-    name, (value, _, kind) = name.strip(), typed.partition(";type=")
-    if quoted := _quoted(typed):
-        value, kind = quoted
-    if not typed.startswith("@"):
+    name, _, text = line.partition("=")
+    name, (value, _, kind) = name.strip(), text.partition(";type=")
+    if parts := _unquote(text):
+        value, kind = parts
+    if not text.startswith("@"):
         return {"name": name, "value": value, **({"content_type": kind.strip()} if kind else {})}
     filename = value[1:]
-    file = _with_bytes(files.get(filename), stored.get(filename))
+    file = _with_bytes(files.get(filename), content_by_name.get(filename))
     return {"name": name, "file": file, "filename": filename, "content_type": kind.strip()}
 
 

@@ -58,7 +58,12 @@ def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None)
     page follows any, and a full one is the first."""
     rows_of_page: list[Model] = []
     if edge := _edge_of(rows, name):
-        rows_of_page = _around(rows, edge, size)
+        beyond = _beyond(rows, edge)
+        if edge.is_after:
+            rows_of_page = list(beyond[:size]) or _last(rows, size)
+        else:
+            around = _last(beyond, size)
+            rows_of_page = around if len(around) == size else []
     if not rows_of_page:
         # Rows are counted only where there are more than it shows.
         rows_of_page = list(rows[: size + 1])
@@ -86,10 +91,10 @@ def page_of_list(rows: Sequence[Any], size: int, name: str, key: Callable[[Any],
     """A page of rows that are all known, in their order. Besides after.KEY and before.KEY there is
     with.KEY, the page that has the row; once the row has gone, each of them is the first page."""
     keys = [str(key(row)) for row in rows]
-    side, _, named = name.partition(".")
+    side, _, edge = name.partition(".")
     start = 0
-    if named in keys:
-        at = keys.index(named)
+    if edge in keys:
+        at = keys.index(edge)
         start = {"after": at + 1, "before": at - size}.get(side, at - at % size)
     start = max(0, start if start < len(rows) else len(rows) - size)
     end = min(start + size, len(rows))
@@ -100,14 +105,6 @@ def page_of_list(rows: Sequence[Any], size: int, name: str, key: Callable[[Any],
         previous=f"before.{keys[start]}" if start else "",
         next=f"after.{keys[end - 1]}" if end < len(rows) else "",
     )
-
-
-def _around(rows: QuerySet, edge: "_Edge", size: int) -> list[Model]:
-    beyond = _beyond(rows, edge)
-    if edge.is_after:
-        return list(beyond[:size]) or _last(rows, size)
-    around = _last(beyond, size)
-    return around if len(around) == size else []
 
 
 @dataclass(frozen=True, slots=True)

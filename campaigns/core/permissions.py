@@ -132,13 +132,13 @@ def role_in(actor: Actor, project: WithMembers) -> Role | None:
 
 def rights(actor: Actor, project: WithMembers) -> frozenset[Action]:
     """All actions allowed to the actor in the project as it is now, in one query."""
-    granted = _granted(actor, project)
+    actions = _actions_of(actor, project)
     if project.deleted_at:
-        return granted - _NOT_IN_TRASH
-    return granted - _NOT_WHERE_ARCHIVED if project.archived_at else granted
+        return actions - _NOT_IN_TRASH
+    return actions - _NOT_WHERE_ARCHIVED if project.archived_at else actions
 
 
-def _granted(actor: Actor, project: WithMembers) -> frozenset[Action]:
+def _actions_of(actor: Actor, project: WithMembers) -> frozenset[Action]:
     """By role and token."""
     role = role_in(actor, project)
     if role is None:
@@ -182,9 +182,11 @@ _TOO_NARROW = "This token has the scope {}, which does not allow this."
 def require(actor: Actor, action: Action, project: WithMembers) -> None:
     """Unless the actor may do this, raise Forbidden, with a sentence that names who may, or Refused
     where the project is archived or deleted."""
-    if action not in _granted(actor, project):
-        narrowed = actor.token is not None and action in _granted(Actor(user=actor.user), project)
-        raise Forbidden(_TOO_NARROW.format(actor.token.scope) if narrowed else _NEEDS[action])
+    if action not in _actions_of(actor, project):
+        is_of_token = actor.token is not None and action in _actions_of(
+            Actor(user=actor.user), project
+        )
+        raise Forbidden(_TOO_NARROW.format(actor.token.scope) if is_of_token else _NEEDS[action])
     if project.deleted_at and action in _NOT_IN_TRASH:
         raise Refused(f"{project.name} has been deleted. An owner can restore it for 30 days.")
     if project.archived_at and action in _NOT_WHERE_ARCHIVED:

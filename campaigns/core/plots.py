@@ -128,8 +128,8 @@ def difference_panel(
         return [WHOLE / (WHOLE - q), 0.0, low * baseline_ms, high * baseline_ms]
 
     def text(q: int) -> str:
-        _, *found = ends_of(q)
-        at, low, high = (figure(each, signed=True) for each in found)
+        _, *ends = ends_of(q)
+        at, low, high = (figure(each, signed=True) for each in ends)
         return f"{with_unit(at, 'ms')} ({low} to {high}), {change_words(shift[q].ratio)}"
 
     points = [ends_of(q) for q in shift]
@@ -137,8 +137,10 @@ def difference_panel(
     most = 2 * max(abs(difference) for _, difference, *_ in points)
     values = [0.0, *(end for _, _, *ends in points for end in ends)]
     low, high = (_WIDER * end for end in (max(min(values), -most), min(max(values), most)))
-    clipped = [[x, *(min(high, max(low, each)) for each in found)] for x, *found in points]
-    labelled = [
+    rows_in_range = [
+        [x, *(min(high, max(low, each)) for each in row_ends)] for x, *row_ends in points
+    ]
+    labels = [
         (x, difference, figure(difference, signed=True), text(q))
         for q, (x, difference, *_) in zip(shift, points, strict=True)
         if q in _LABELLED
@@ -156,8 +158,8 @@ def difference_panel(
         y=Axis(low=low, high=high),
         series=[
             Series(style=LineStyle("line-control"), look="area", width=0, **bands),
-            Series(style=style, look="area", end=name, **columns("x y low high", clipped)),
-            Series(style=style, look="dots", radius=4, **columns("x y labels texts", labelled)),
+            Series(style=style, look="area", end=name, **columns("x y low high", rows_in_range)),
+            Series(style=style, look="dots", radius=4, **columns("x y labels texts", labels)),
         ],
         marks=[Mark(axis="y", at=0, label=baseline["label"], colour="ink-2")],
         note=words,
@@ -169,20 +171,20 @@ def block_charts(
     lines: Sequence[Line],
     repeats: int,
     of: str,
-    shared_ms: Sequence[float] = (),
+    shared_ms: Sequence[float],
     *,
-    title: str = "Every block",
-    note: str = "",
+    title: str,
+    note: str,
 ) -> Charts | None:
     """Every run a mark, connected along the blocks. `shared_ms`: all means that the scale, then
     logarithmic, must hold; without any the scale is the chart's own, from 0. None without a run."""
     # Runs that do not count have means as well.
-    measured = [
+    values = [
         each
         for each in lines
         if any(mean is not None for mean in (*each["means"], *each.get("apart", ())))
     ]
-    if not measured:
+    if not values:
         return None
     xs = list(range(1, repeats + 1))
     step = -(-repeats // 10)
@@ -205,7 +207,7 @@ def block_charts(
             ticks=[(x, f"{word}{x}") for x in xs[::step]],
         ),
         y=up or Axis(),
-        series=[each for line in measured for each in _block_series(line)],
+        series=[each for line in values for each in _block_series(line)],
         note=note,
     )
     return Charts(

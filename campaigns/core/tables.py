@@ -94,7 +94,15 @@ def csv_of_tables(tables: Iterable[Table]) -> str:
         weak = [", ".join(_head(each) for each, cell in own if cell.weak) for own in pairs]
         notes = [row.note for row in table.rows]
         beside = {head: texts for head, texts in (("weak", weak), ("note", notes)) if any(texts)}
-        beside = _lows(table) | beside
+        # The columns of lower ends, of those columns in which a page shows any.
+        cells_of_columns = zip(*(row.cells for row in table.rows), strict=True)
+        beside = {
+            _head(column, ", lower end"): [
+                "" if cell.low is None else str(cell.low) for cell in cells
+            ]
+            for column, cells in zip(table.columns, cells_of_columns, strict=False)
+            if any(cell.has_both_ends for cell in cells)
+        } | beside
         heads = [table.label_title, *map(_head, table.columns), *beside]
         writer.writerow(map(safe, heads))
         for number, row in enumerate(table.rows):
@@ -119,16 +127,6 @@ def csv_of_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> st
         plain = {key: safe(each) if isinstance(each, str) else each for key, each in row.items()}
         writer.writerow(plain)
     return out.getvalue()
-
-
-def _lows(table: Table) -> dict[str, list[str]]:
-    """The columns of lower ends, of those columns in which a page shows any."""
-    columns = zip(table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=False)
-    return {
-        _head(column, ", lower end"): ["" if cell.low is None else str(cell.low) for cell in cells]
-        for column, cells in columns
-        if any(cell.has_both_ends for cell in cells)
-    }
 
 
 def _head(column: Column, end: str = "") -> str:
@@ -165,30 +163,17 @@ def _text(table: Table) -> str:
     widths = [max(map(len, column)) for column in columns]
     lines = [
         _GAP.join(
-            text.ljust(width) if left else text.rjust(width)
-            for text, width, left in zip(line, widths, is_text, strict=True)
+            text.ljust(width) if is_left else text.rjust(width)
+            for text, width, is_left in zip(line, widths, is_text, strict=True)
         ).rstrip()
         for line in zip(*columns, strict=True)
     ]
     rule = "-" * max(map(len, lines))
-    # The table's note, the distinct row notes, and what ~ means.
+    whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
+    meanings = (_FEW_BEYOND if "beyond it" in why else _BUSY for why in whys)
     notes = [
         table.note,
         *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),
+        *(f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)),
     ]
-    return "\n".join(
-        [
-            table.title,
-            *lines[:2],
-            rule,
-            *lines[2:],
-            *[note for note in (*notes, *_meanings(table)) if note],
-        ]
-    )
-
-
-def _meanings(table: Table) -> list[str]:
-    """What ~ means in this table, by why its cells are weak."""
-    whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
-    meanings = (_FEW_BEYOND if "beyond it" in why else _BUSY for why in whys)
-    return [f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)]
+    return "\n".join([table.title, *lines[:2], rule, *lines[2:], *filter(None, notes)])

@@ -91,13 +91,13 @@ def client_address(meta: Mapping[str, str], trusted_proxies: Iterable[str]) -> s
     that is not believed. `trusted_proxies` are addresses or networks; "*" trusts the peer, whoever
     it is, and nobody behind it.
     """
-    trusted = list(trusted_proxies)
+    proxies = list(trusted_proxies)
     peer = meta.get("REMOTE_ADDR", "")
     hops = [hop.strip() for hop in meta.get("HTTP_X_FORWARDED_FOR", "").split(",") if hop.strip()]
-    if "*" in trusted:
+    if "*" in proxies:
         return hops[-1] if hops and _is_address(hops[-1]) else peer
     address = peer
-    while hops and is_in(address, trusted) and _is_address(hops[-1]):
+    while hops and is_in(address, proxies) and _is_address(hops[-1]):
         address = hops.pop()
     return address
 

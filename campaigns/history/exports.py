@@ -49,14 +49,14 @@ _TEST = (
 _ALIKE = ("plan_version", "value_us", "errors", "target_state")
 
 
-def csv_of_history(named: HistorySeries) -> str:
+def csv_of_history(series: HistorySeries) -> str:
     """A row for each campaign; one where a new level begins has the change's size and interval.
     `marks`: those since the campaign before. `…_low_us` are lower ends of what was measured."""
-    course, times = named.history.course, [point.at for point in named.history.points]
+    course, times = series.history.course, [point.at for point in series.history.points]
     marks: dict[int, list[str]] = {}
-    for mark in named.marks:
+    for mark in series.marks:
         marks.setdefault(bisect_left(times, mark.at), []).append(mark.text)
-    changes = {change.index: _change(named.history, change) for change in course.changes}
+    changes = {change.index: _change(series.history, change) for change in course.changes}
     rows = (
         {
             **_point(point),
@@ -64,14 +64,14 @@ def csv_of_history(named: HistorySeries) -> str:
             **changes.get(index, {}),
             "marks": "; ".join(marks.get(index, ())),
         }
-        for index, point in enumerate(named.history.points)
+        for index, point in enumerate(series.history.points)
     )
     return csv_of_rows(_POINT, rows)
 
 
 def csv_of_histories(histories: Iterable[HistorySeries]) -> str:
     """A row for each test: its newest campaign, and the change that led to its level."""
-    return csv_of_rows(_TEST, (_test(named) for named in histories))
+    return csv_of_rows(_TEST, (_test(series) for series in histories))
 
 
 def _point(point: CampaignPoint) -> dict[str, Any]:
@@ -124,22 +124,22 @@ def _size(change: Change | TriageChange) -> dict[str, Any]:
     }
 
 
-def _test(named: HistorySeries) -> dict[str, Any]:
-    history, change = named.history, named.history.last_change
+def _test(series: HistorySeries) -> dict[str, Any]:
+    history, change = series.history, series.history.last_change
     expected = history.course.expected
     return {
         **_point(history.newest),
-        "plan": named.plan.name,
-        "target": named.endpoint.target.name,
-        "endpoint": named.endpoint.origin,
-        "connection_mode": named.key.connection_mode,
-        "injectors": named.key.injectors,
+        "plan": series.plan.name,
+        "target": series.endpoint.target.name,
+        "endpoint": series.endpoint.origin,
+        "connection_mode": series.key.connection_mode,
+        "injectors": series.key.injectors,
         "standing": str(standing_of(history)),
         "campaigns": history.n_counted,
         "expected_low_us": expected and expected.low,
         "expected_high_us": expected and expected.high,
         "since": change and history.points[change.index].at.isoformat(),
-        "is_reference": "yes" if named.is_of_reference else "",
+        "is_reference": "yes" if series.is_of_reference else "",
         **(_change(history, change) if change else {}),
     }
 

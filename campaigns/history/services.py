@@ -9,7 +9,7 @@ Marks of deploys and other events stand on the time axis of histories."""
 
 import logging
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -74,8 +74,10 @@ def make_baseline(
         raise InvalidFields(faults)
     campaigns = {test.campaign_id for test in tests}
     # Against their deletion meanwhile, see services.items.
-    locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
-    if {each.pk for each in locked.order_by("pk") if each.finished_at} != campaigns:
+    campaigns_under_lock = Campaign.objects.select_for_update().filter(
+        pk__in=campaigns, project=project
+    )
+    if {each.pk for each in campaigns_under_lock.order_by("pk") if each.finished_at} != campaigns:
         elsewhere = Campaign.objects.filter(pk__in=campaigns).exclude(project=project)
         raise Refused(
             "This belongs to another project. Make it a baseline there."
@@ -83,10 +85,21 @@ def make_baseline(
             else "A campaign can be a baseline once it has ended."
         )
     if searches := list(Search.objects.filter(campaign__in=campaigns)):
-        return [_make_of_search(by, project, name, searches, tests, seen)]
+        if len(tests) > 1:
+            raise Refused("Choose only one search.")
+        (column,) = search_columns(searches)
+        if column.capacity is None or column.capacity.low is None:
+            raise Refused(_NO_CAPACITY)
+        key, runs = HistoryKey.of(column.test), trial_runs(searches[0])
+        return [_make(by, project, name, key, runs, seen, of_search=True)]
     groups: dict[HistoryKey, list[Run]] = {}
+    # A campaign that confirms a change has two versions of a plan, of which the newer one counts.
+    # Points of a sweep are no tests that come again.
+    versions = Test.objects.filter(pk__in=[test.pk for test in tests], swept="")
+    versions = versions.select_related("plan_version").order_by("plan_version__number")
+    newest = {(test.campaign_id, HistoryKey.of(test)): test for test in versions}
     rows = (
-        counted_of(_newest_versions(tests))
+        counted_of(list(newest.values()))
         .select_related("test__plan_version")
         .annotate(in_turns=ExpressionWrapper(IN_TURNS, BooleanField()))
         .defer("snapshot", "judgement")
@@ -106,34 +119,6 @@ def make_baseline(
     baselines = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
     _judge([pair for baseline in baselines for pair in _newest_of(baseline)])
     return baselines
-
-
-def _make_of_search(
-    by: Actor,
-    project: Project,
-    name: str,
-    searches: Sequence[Search],
-    tests: Sequence[Test],
-    token: int | None,
-) -> Baseline:
-    if len(tests) > 1:
-        raise Refused("Choose only one search.")
-    (column,) = search_columns(searches)
-    if column.capacity is None or column.capacity.low is None:
-        raise Refused(_NO_CAPACITY)
-    runs = trial_runs(searches[0])
-    return _make(by, project, name, HistoryKey.of(column.test), runs, token, of_search=True)
-
-
-def _newest_versions(tests: Sequence[Test]) -> list[Test]:
-    """A campaign that confirms a change has two versions of a plan. Points of a sweep are no tests
-    that come again."""
-    newest: dict[tuple[int, HistoryKey], Test] = {}
-    rows = Test.objects.filter(pk__in=[test.pk for test in tests], swept="")
-    rows = rows.select_related("plan_version")
-    for test in rows.order_by("plan_version__number"):
-        newest[test.campaign_id, HistoryKey.of(test)] = test
-    return list(newest.values())
 
 
 def _make(
@@ -237,7 +222,15 @@ def note_changes(*, campaign_id: int) -> int:
     # One at a time for each project, so that changes which belong together find each other.
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
     by_key = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
-    stored = _stored_changes(by_key)
+    # What is written down of each test, from the first of its campaigns on; one query for all.
+    changes_by_key: dict[HistoryKey, list[TriageChange]] = {key: [] for key in by_key}
+    earlier = TriageChange.objects.filter(
+        plan__in={key.plan for key in by_key}, endpoint__in={key.endpoint for key in by_key}
+    )
+    for row in earlier.order_by(F("since").asc(nulls_last=True)):
+        key = HistoryKey.read(row)
+        if key in by_key and row.since_at >= by_key[key].points[0].at:
+            changes_by_key[key].append(row)
     sightings: list[tuple[TestHistory, Change]] = []
     rows: list[TriageChange] = []
     for key, history in by_key.items():
@@ -246,12 +239,14 @@ def note_changes(*, campaign_id: int) -> int:
             [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
             [
                 Sighting(at := bisect_left(places, each.since_at), at, at, each.ratio > 1)
-                for each in stored[key]
+                for each in changes_by_key[key]
             ],
         )
         for number, change in enumerate(changes):
             is_known = number in same
-            rows.append(stored[key][same[number]] if is_known else TriageChange(**key.columns))
+            rows.append(
+                changes_by_key[key][same[number]] if is_known else TriageChange(**key.columns)
+            )
             sightings.append((history, change))
     for row, (history, change), whole in zip(
         rows, sightings, with_facts_around(sightings), strict=True
@@ -267,21 +262,6 @@ def note_changes(*, campaign_id: int) -> int:
     new = [row for row in rows if not row.pk]
     _join_entries(campaign.project_id, new)
     return len(new)
-
-
-def _stored_changes(
-    by_key: Mapping[HistoryKey, TestHistory],
-) -> dict[HistoryKey, list[TriageChange]]:
-    """What is written down of each test, from the first of its campaigns on; one query for all."""
-    stored: dict[HistoryKey, list[TriageChange]] = {key: [] for key in by_key}
-    rows = TriageChange.objects.filter(
-        plan__in={key.plan for key in by_key}, endpoint__in={key.endpoint for key in by_key}
-    )
-    for row in rows.order_by(F("since").asc(nulls_last=True)):
-        key = HistoryKey.read(row)
-        if key in by_key and row.since_at >= by_key[key].points[0].at:
-            stored[key].append(row)
-    return stored
 
 
 def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
@@ -353,13 +333,13 @@ def edit_entry(
     if faults := text_faults(TriageEntry, {"link": values.get("link", "")}):
         raise InvalidFields(faults)
     row = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
-    stored = content_of(row)
-    wanted = stored | values
-    check_unchanged(opened, stored=stored, wanted=wanted)
-    row.note, row.link = wanted["note"], wanted["link"]
-    if wanted["acknowledged"] != stored["acknowledged"]:
-        row.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
-        row.acknowledged_by = by.user if wanted["acknowledged"] else None
+    content_now = content_of(row)
+    content = content_now | values
+    check_unchanged(opened, stored=content_now, wanted=content)
+    row.note, row.link = content["note"], content["link"]
+    if content["acknowledged"] != content_now["acknowledged"]:
+        row.acknowledged_at = timezone.now() if content["acknowledged"] else None
+        row.acknowledged_by = by.user if content["acknowledged"] else None
     row.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
 
 

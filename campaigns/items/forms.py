@@ -109,10 +109,10 @@ class HistoryFilterForm(forms.Form):
     def clean_until(self) -> datetime | None:
         return self._instant("until", end_of)
 
-    def _instant(self, name: str, read: Callable[[Project, str], datetime]) -> datetime | None:
+    def _instant(self, name: str, reader: Callable[[Project, str], datetime]) -> datetime | None:
         text = self.cleaned_data[name]
         try:
-            return read(self._project, text) if text else None
+            return reader(self._project, text) if text else None
         except ValueError as fault:
             raise forms.ValidationError(str(fault)) from None
 

@@ -38,7 +38,7 @@ def describe_item(
     with. Raises InvalidFields and ChangedMeanwhile."""
     _require(by, [item])
     hold(item)
-    stored = content_of(item)
+    content = content_of(item)
     errors: dict[str, str] = {}
     for field, value, clean in (
         ("name", name, lambda text: clean_item_name(item, text)),
@@ -51,7 +51,7 @@ def describe_item(
                 errors |= invalid.errors
     if errors:
         raise InvalidFields(errors)
-    check_unchanged(opened, stored=stored, wanted=content_of(item))
+    check_unchanged(opened, stored=content, wanted=content_of(item))
     fields = ["name", "tags"]
     if isinstance(item, Target):
         item.is_kept = True
@@ -83,8 +83,8 @@ def hold(item: Item, *, in_trash: bool = False) -> None:
 
 def free_name(name: str, names_in_use: Iterable[str]) -> str:
     """The name, or the first of name (2), name (3) … that is not taken."""
-    in_use, numbered = set(names_in_use), (f"{name[:90]} ({number})" for number in count(2))
-    return next(each for each in chain([name], numbered) if each not in in_use)
+    in_use, more_names = set(names_in_use), (f"{name[:90]} ({number})" for number in count(2))
+    return next(each for each in chain([name], more_names) if each not in in_use)
 
 
 @transaction.atomic
@@ -93,10 +93,10 @@ def tag_items(
 ) -> None:
     """Add tags to all of the items, or take some away. Raises InvalidFields."""
     _require(by, items)
-    added, dropped_tags = set(clean_tags(add)), set(clean_tags(remove))
-    for item in _locked(items):
+    new_tags, dropped_tags = set(clean_tags(add)), set(clean_tags(remove))
+    for item in _under_lock(items):
         try:
-            item.tags = clean_tags((set(item.tags) | added) - dropped_tags)
+            item.tags = clean_tags((set(item.tags) | new_tags) - dropped_tags)
         except InvalidFields as invalid:
             raise Refused(f"{item.name}: {invalid.errors['tags']}") from None
         item.save(update_fields=["tags"])
@@ -107,7 +107,7 @@ def archive_items(*, by: Actor, items: Sequence[Item]) -> datetime:
     """Take the items out of lists and forms; their results stay. Returns when, which names
     them for an undo. Raises Refused while one is in use."""
     _require(by, items)
-    for item in _locked(items):
+    for item in _under_lock(items):
         if refusal := refusal_to_archive(item):
             raise Refused(refusal)
     now = timezone.now()
@@ -144,7 +144,7 @@ def delete_items(*, by: Actor, items: Sequence[Item]) -> datetime:
     """Put the items into the trash. Returns when, which names them for an undo. Raises
     Refused, and deletes none, if one of them is in use."""
     _require(by, items)
-    for item in _locked(items):
+    for item in _under_lock(items):
         if refusal := refusal_to_delete(item):
             raise Refused(refusal)
         audit.note(by, AuditEvent.DELETED, _label_of(item), project=item.home)
@@ -161,7 +161,7 @@ def purge_items(*, by: Actor, items: Sequence[Item]) -> None:
     and deletes none, if one of them is in use or was restored."""
     _require(by, items)
     with _refused_while_parts_change(items):
-        rows = _locked(items)
+        rows = _under_lock(items)
         for item in rows:
             if item.deleted_at is None:
                 raise Refused(f"{item.name} has been restored.")
@@ -252,7 +252,7 @@ def _as_list(items: Sequence[Item]):
     return type(items[0]).objects.filter(pk__in=[item.pk for item in items])
 
 
-def _locked(items: Sequence[Item]) -> list[Item]:
+def _under_lock(items: Sequence[Item]) -> list[Item]:
     """The rows as they are now, kept from being started or deleted by others meanwhile."""
     return list(_as_list(items).select_for_update(of=("self",)).order_by("pk"))
 

@@ -46,17 +46,17 @@ from campaigns.models import Campaign
 from campaigns.runs.queries.measurements import MeasuredRun
 from campaigns.runs.queries.runs import failures_of
 
-_TOLD_BY_PLANS = ("http_version", "streams")
+_PLAN_FIELDS = ("http_version", "streams")
 _SHOWN = (P50, P95, P99)
 _VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 
-_Placed = tuple[Section, Spoken, MeasuredTest]
+_Place = tuple[Section, Spoken, MeasuredTest]
 
 
 def ladder_metric(query: Mapping[str, str]) -> str:
     """That of ?metric=p95; "" for anything else, which is what a ladder is usually compared by."""
-    typed = ALSO_CALLED.get(query.get("metric", ""), query.get("metric", ""))
-    return typed if typed in {*LADDER_METRICS, *METRICS_IN_TURNS} else ""
+    metric = ALSO_CALLED.get(query.get("metric", ""), query.get("metric", ""))
+    return metric if metric in {*LADDER_METRICS, *METRICS_IN_TURNS} else ""
 
 
 def ladder_of(
@@ -65,22 +65,22 @@ def ladder_of(
     """The ladder by one of its metrics, its first without any, and each rung's comparison with
     plain HTTP, or with the rung before where there is none; (None, []) of a campaign whose arms are
     not told apart by the layers of one target."""
-    if not (placed := _placed(arms)):
+    if not (places := _places(arms)):
         return None, []
-    placed = _in_shared_passes(placed)
+    places = _in_shared_passes(places)
     in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
     metrics = METRICS_IN_TURNS if in_turns else LADDER_METRICS
     metric = metric if metric in metrics else metrics[0]
     climb = _Climb(campaign, is_final, metric, in_turns=in_turns)
-    rungs = tuple(climb.rung(*each) for each in _with_neighbours(placed))
-    target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.compared)
-    return Ladder(target, rungs, metric, *likeness, in_turns=in_turns), climb.compared
+    rungs = tuple(climb.rung(*each) for each in _with_neighbours(places))
+    target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.overheads)
+    return Ladder(target, rungs, metric, *likeness, in_turns=in_turns), climb.overheads
 
 
 def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
     """Each rung with the one before and with plain HTTP; [] of arms that are no ladder."""
     pairs = []
-    for (_, _, arm), last, plain in _with_neighbours(_placed(arms)):
+    for (_, _, arm), last, plain in _with_neighbours(_places(arms)):
         others = [other for other in (last and last[2], plain) if other and other is not arm]
         by_test = {other.test.pk: other for other in others}
         pairs += [ArmPair(other, arm, is_chosen=True) for other in by_test.values()]
@@ -88,33 +88,33 @@ def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
 
 
 def _with_neighbours(
-    placed: Sequence[_Placed],
-) -> Iterator[tuple[_Placed, _Placed | None, MeasuredTest | None]]:
+    places: Sequence[_Place],
+) -> Iterator[tuple[_Place, _Place | None, MeasuredTest | None]]:
     """Each with the rung before it, and plain HTTP of its section, which may be itself."""
     plain: dict[Section, MeasuredTest] = {}
-    for section, spoken, arm in placed:
-        if not spoken.tls:
+    for section, protocol, arm in places:
+        if not protocol.tls:
             plain.setdefault(section, arm)
     if Section.NEW in plain:  # other profiles are measured on new connections
         plain[Section.PROFILES] = plain[Section.NEW]
-    before: dict[Section, _Placed] = {}
-    for each in placed:
-        section = each[0]
-        yield each, before.get(section), plain.get(section)
-        before[section] = each
+    place_before: dict[Section, _Place] = {}
+    for place in places:
+        section = place[0]
+        yield place, place_before.get(section), plain.get(section)
+        place_before[section] = place
 
 
-def _in_shared_passes(placed: list[_Placed]) -> list[_Placed]:
+def _in_shared_passes(places: list[_Place]) -> list[_Place]:
     """Rungs are compared over the same passes, if enough have a run of each that counts."""
-    counted = [{each.run.repeat for each in _sound_runs(arm)} for _, _, arm in placed]
-    shared = set.intersection(*filter(None, counted)) if any(counted) else set()
-    if len(shared) < MIN_REPEATS or all(each == shared for each in counted):
-        return placed
+    repeats_by_rung = [{each.run.repeat for each in _sound_runs(arm)} for _, _, arm in places]
+    common = set.intersection(*filter(None, repeats_by_rung)) if any(repeats_by_rung) else set()
+    if len(common) < MIN_REPEATS or all(each == common for each in repeats_by_rung):
+        return places
     return [
-        (section, spoken, replace(arm, runs=tuple(r for r in arm.runs if r.run.repeat in shared)))
+        (section, protocol, replace(arm, runs=tuple(r for r in arm.runs if r.run.repeat in common)))
         if passes
-        else (section, spoken, arm)
-        for (section, spoken, arm), passes in zip(placed, counted, strict=True)
+        else (section, protocol, arm)
+        for (section, protocol, arm), passes in zip(places, repeats_by_rung, strict=True)
     ]
 
 
@@ -127,62 +127,70 @@ def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
     if any(arm.scheme in WEBSOCKET_SCHEMES or arm.test.swept for arm in arms):
         return False
     over_tls = {
-        (test.endpoint_id, *(test.plan_version.spec.get(name) for name in _TOLD_BY_PLANS))
+        (test.endpoint_id, *(test.plan_version.spec.get(name) for name in _PLAN_FIELDS))
         for test in tests
         if test.endpoint.scheme == "https"
     }
     return len(over_tls) > 1
 
 
-def _placed(arms: Sequence[MeasuredTest]) -> list[_Placed]:
+def _places(arms: Sequence[MeasuredTest]) -> list[_Place]:
     """The rungs in their order; [] of arms that are no ladder."""
     if not _could_be_one(arms):
         return []
-    spoken = [spoken_by(arm.origin, arm.test.connection_mode, arm.test.plan()) for arm in arms]
-    has_many = any(each.streams > 1 for each in spoken)
-    placed = [
+    protocols = [spoken_by(arm.origin, arm.test.connection_mode, arm.test.plan()) for arm in arms]
+    has_many = any(each.streams > 1 for each in protocols)
+    places = [
         (section_of(each, arm.test.connection_mode, has_many=has_many), each, arm)
-        for each, arm in zip(spoken, arms, strict=True)
+        for each, arm in zip(protocols, arms, strict=True)
     ]
-    rungs = [(section, each) for section, each, _ in placed]
-    return sorted(placed, key=_in_order) if is_ladder(rungs) else []
+    rungs = [(section, each) for section, each, _ in places]
+    return sorted(places, key=_in_order) if is_ladder(rungs) else []
 
 
-def _in_order(placed: _Placed) -> tuple:
+def _in_order(place: _Place) -> tuple:
     """Section by section; other profiles as the campaign lists them, such as ECDSA after RSA."""
-    section, spoken, arm = placed
-    within = arm.test.position if section == Section.PROFILES else spoken
+    section, protocol, arm = place
+    within = arm.test.position if section == Section.PROFILES else protocol
     return list(Section).index(section), within
 
 
 @dataclass(slots=True)
 class _Climb:
-    """From rung to rung, with what was climbed so far."""
+    """From rung to rung, with the rungs so far."""
 
     campaign: Campaign
     is_final: bool
     metric: str
     in_turns: bool
     titles: dict[int, str] = field(default_factory=dict)
-    compared: list[Overhead] = field(default_factory=list)
+    overheads: list[Overhead] = field(default_factory=list)
 
-    def rung(
-        self, placed: _Placed, last: _Placed | None, ground: MeasuredTest | None
-    ) -> LadderRung:
-        section, spoken, arm = placed
-        title = _title(section, spoken, last and last[1])
+    def rung(self, place: _Place, last: _Place | None, ground: MeasuredTest | None) -> LadderRung:
+        section, protocol, arm = place
+        if section == Section.MANY:
+            version = protocol.http
+            title = f"HTTP/{version}" if version == HttpVersion.HTTP_2 else f"HTTPS/{version}"
+        elif section == Section.PROFILES:
+            title = protocol.profile
+        else:
+            title = rung_title(protocol, last and last[1])
         self.titles[arm.test.pk] = title
         before, plain = (self._compare(other, arm) for other in (last and last[2], ground))
         if overhead := plain or before:
-            self.compared.append(overhead)
-        runs, agreed, why = _sound_runs(arm), _agreed(arm), _why_nothing_counts(arm)
+            self.overheads.append(overhead)
+        runs, agreement, failures = _sound_runs(arm), _agreed(arm), failures_of(arm.runs)
+        # What failed on a rung that the server does not speak, or why its first run does not count.
+        why = next((each.why_unusable for each in arm.runs if each.why_unusable), "")
+        if everything_failed(failures.rows, failures.attempts):
+            why = f"{failure_words(failures.rows, failures.attempts, arm.noun)}."
         figures = arm.pooled[1] if runs else None
         by_key = figures_by_key(figures) if figures else {}
         value, why_weak = self._value_of(arm)
         return LadderRung(
             section=section,
             title=title,
-            words=_words(section, spoken, agreed),
+            words=_words(section, protocol, agreement),
             test_id=arm.test.pk,
             is_plain=ground is arm,
             mean=_mean_of(runs),
@@ -192,14 +200,14 @@ class _Climb:
             parts=part_means_us([each.total for each in runs]),
             wire=_wire(arm),
             own_cpu_us=_own_cpu_us(arm),
-            agreed=agreed,
+            agreed=agreement,
             percentiles={name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN},
             rate_per_s=figures and figures.rate_per_s,
-            connections=spoken.connections,
-            streams=spoken.streams,
+            connections=protocol.connections,
+            streams=protocol.streams,
             why=why if value else why or why_weak,
             weak=why_weak if value else "",
-            not_taken=_not_taken(spoken, agreed),
+            not_taken=_not_taken(protocol, agreement),
         )
 
     def _compare(self, baseline: MeasuredTest | None, candidate: MeasuredTest) -> Overhead | None:
@@ -241,15 +249,6 @@ class _Climb:
         )
 
 
-def _title(section: Section, spoken: Spoken, before: Spoken | None) -> str:
-    if section == Section.MANY:
-        version = spoken.http
-        return f"HTTP/{version}" if version == HttpVersion.HTTP_2 else f"HTTPS/{version}"
-    if section == Section.PROFILES:
-        return spoken.profile
-    return rung_title(spoken, before)
-
-
 def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:
     return arm.counted if arm.is_sound else []
 
@@ -258,28 +257,20 @@ def _mean_of(runs: Sequence[MeasuredRun]) -> MeanInterval | None:
     return typical_interval([each.figures.mean_us for each in runs]) if runs else None
 
 
-def _why_nothing_counts(arm: MeasuredTest) -> str:
-    """What failed on a rung that the server does not speak, or why its first run does not count."""
-    failed = failures_of(arm.runs)
-    if everything_failed(failed.rows, failed.attempts):
-        return f"{failure_words(failed.rows, failed.attempts, arm.noun)}."
-    return next((each.why_unusable for each in arm.runs if each.why_unusable), "")
-
-
-def _words(section: Section, spoken: Spoken, agreed: Agreed) -> str:
+def _words(section: Section, protocol: Spoken, agreement: Agreed) -> str:
     """What the rung is, in few words."""
     if section == Section.MANY:
-        streams = counted(spoken.streams, "streams")
-        is_http2 = spoken.http == HttpVersion.HTTP_2
-        connections = counted(spoken.connections, "connections")
+        streams = counted(protocol.streams, "streams")
+        is_http2 = protocol.http == HttpVersion.HTTP_2
+        connections = counted(protocol.connections, "connections")
         return f"{connections}, {streams} each" if is_http2 else connections
-    if not spoken.tls:
+    if not protocol.tls:
         return "no TLS"
     words = [
-        "one stream a connection" if spoken.http == HttpVersion.HTTP_2 else "",
-        "a ticket instead of a certificate" if spoken.is_resumed else "",
-        "" if spoken.is_resumed else ", ".join(agreed.groups),
-        "" if section != Section.PROFILES else "; ".join(agreed.certificates),
+        "one stream a connection" if protocol.http == HttpVersion.HTTP_2 else "",
+        "a ticket instead of a certificate" if protocol.is_resumed else "",
+        "" if protocol.is_resumed else ", ".join(agreement.groups),
+        "" if section != Section.PROFILES else "; ".join(agreement.certificates),
     ]
     return ", ".join(filter(None, words))
 
@@ -304,16 +295,16 @@ def _agreed(arm: MeasuredTest) -> Agreed:
     )
 
 
-def _not_taken(spoken: Spoken, agreed: Agreed) -> tuple[str, ...]:
+def _not_taken(protocol: Spoken, agreement: Agreed) -> tuple[str, ...]:
     """What the rung offered first and the server did not take, a sentence each."""
-    if not spoken.tls or not agreed.versions:
+    if not protocol.tls or not agreement.versions:
         return ()
     differences = []
-    if _VERSIONS[spoken.tls] not in agreed.versions:
-        differences.append(say("server_chose", chosen=", ".join(agreed.versions)))
-    if spoken.is_hybrid and agreed.groups and not any(map(is_post_quantum, agreed.groups)):
-        differences.append(say("server_chose", chosen=", ".join(agreed.groups)))
-    if spoken.is_resumed and not agreed.resumed:
+    if _VERSIONS[protocol.tls] not in agreement.versions:
+        differences.append(say("server_chose", chosen=", ".join(agreement.versions)))
+    if protocol.is_hybrid and agreement.groups and not any(map(is_post_quantum, agreement.groups)):
+        differences.append(say("server_chose", chosen=", ".join(agreement.groups)))
+    if protocol.is_resumed and not agreement.resumed:
         differences.append(say("none_resumed"))
     return tuple(differences)
 
@@ -326,16 +317,12 @@ def _wire(arm: MeasuredTest) -> WireBytes:
         sum(each.count(name) for each in totals) / replies if is_complete else None
         for name in ("wire_sent", "wire_received")
     )
-    return WireBytes(sent_bytes, received_bytes, _handshake_bytes(_handshakes(arm)))
-
-
-def _handshake_bytes(handshakes: Sequence[TlsHandshakes]) -> float | None:
-    if not handshakes or any(
-        each.bytes_sent is None or each.bytes_received is None for each in handshakes
-    ):
-        return None
+    handshakes, handshake_bytes = _handshakes(arm), None
+    sizes = [size for each in handshakes for size in (each.bytes_sent, each.bytes_received)]
     n = sum(each.count for each in handshakes)
-    return sum(each.bytes_sent + each.bytes_received for each in handshakes) / n if n else None
+    if n and None not in sizes:
+        handshake_bytes = sum(each.bytes_sent + each.bytes_received for each in handshakes) / n
+    return WireBytes(sent_bytes, received_bytes, handshake_bytes)
 
 
 def _own_cpu_us(arm: MeasuredTest) -> float | None:
@@ -356,13 +343,13 @@ _CHOSEN = {"target", "plan"}
 
 
 def _likeness_of(
-    rungs: Sequence[LadderRung], compared: Sequence[Overhead]
+    rungs: Sequence[LadderRung], overheads: Sequence[Overhead]
 ) -> tuple[tuple[tuple[str, str], ...], ...]:
     """Of the comparisons that were made: what is written alike in all of them, and what is not. An
     arm that is close to another one in bytes or requests counts as like it."""
-    if not compared:
+    if not overheads:
         return (), ()
-    facts = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
+    facts = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in overheads]
     same = [
         # Each value once, "2,148 B and 2,150 B" as it stands.
         (what, "; ".join(dict.fromkeys(each[what] for each in facts if each[what])))
@@ -370,7 +357,7 @@ def _likeness_of(
         if what not in _CHOSEN and all(what in each for each in facts)
     ]
     # The injectors' TLS libraries, each once.
-    ends = (end for each in compared for run in each.pair.counted for end in run.measurement.ends)
+    ends = (end for each in overheads for run in each.pair.counted for end in run.measurement.ends)
     libraries = tls_libraries_of(list(ends))
     library = [("TLS library", libraries[0])] if len(libraries) == 1 else []
     differs = [("TLS library", ", ".join(libraries))] if len(libraries) > 1 else []
@@ -378,16 +365,13 @@ def _likeness_of(
     certificates = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
     if len(certificates) == 1:
         same.append(("certificate", "; ".join(certificates.pop())))
-    return (*same, *library), (*_differences(compared), *differs)
-
-
-def _differences(compared: Sequence[Overhead]) -> list[tuple[str, str]]:
     by_fact: dict[str, list[str]] = {}
-    for each in compared:
+    for each in overheads:
         accidents = unlike_by_accident(each.pair, each.likeness)
         for what, *values in each.likeness["different"]:
             if what in accidents:
                 pairs = zip(each.pair.names, values, strict=True)
-                text = ", ".join(f"{named} {value or 'none'}" for named, value in pairs)
+                text = ", ".join(f"{name} {value or 'none'}" for name, value in pairs)
                 by_fact.setdefault(what, []).append(text)
-    return [(what, "; ".join(dict.fromkeys(text))) for what, text in by_fact.items()]
+    different = [(what, "; ".join(dict.fromkeys(texts))) for what, texts in by_fact.items()]
+    return (*same, *library), (*different, *differs)

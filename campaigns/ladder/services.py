@@ -1,7 +1,7 @@
 """Start a protocol ladder: the endpoints, plans and tests of its rungs, made from one plan and one
 HTTPS endpoint."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -47,7 +47,14 @@ def start_ladder(
     require(by, Action.EDIT, project)
     own = held_profiles(project, filter(None, map(profile_of_rung, rungs)))
     of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
-    steps = _select(rungs, {**RUNGS, **{rung.key: rung for rung in of_profiles}})
+    # In the order of the ladder, each once. A profile's name may come in any form of Unicode.
+    rung_by_key = {**RUNGS, **{rung.key: rung for rung in of_profiles}}
+    keys = [key if key in rung_by_key else clean_name(key) for key in rungs]
+    if unknown := [key for key in keys if key not in rung_by_key]:
+        raise InvalidFields({"rungs": f"There is no rung {unknown[0]}. Choose from {_KEYS}."})
+    steps = [rung for key, rung in rung_by_key.items() if key in keys]
+    if len(steps) < LEAST_RUNGS:
+        raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
     plan = version.value()
     if endpoint.scheme != "https":
         raise InvalidFields({"endpoint": "Choose an HTTPS endpoint: most rungs use TLS."})
@@ -75,17 +82,6 @@ def start_ladder(
     return campaign
 
 
-def _select(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
-    """In the order of the ladder, each once. A profile's name may come in any form of Unicode."""
-    keys = [key if key in offered else clean_name(key) for key in keys]
-    if unknown := [key for key in keys if key not in offered]:
-        raise InvalidFields({"rungs": f"There is no rung {unknown[0]}. Choose from {_KEYS}."})
-    steps = [rung for key, rung in offered.items() if key in keys]
-    if len(steps) < LEAST_RUNGS:
-        raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
-    return steps
-
-
 _KEYS = f"{', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project"
 
 
@@ -95,12 +91,14 @@ def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> Pla
     if spec == plan.to_json():
         return version
     try:
-        made = plan_of_spec(by, version.plan.project, f"{version.plan.name[:60]}, {name}", spec)
+        new_version = plan_of_spec(
+            by, version.plan.project, f"{version.plan.name[:60]}, {name}", spec
+        )
     except InvalidPlan as invalid:
         faults = " ".join(dict.fromkeys(invalid.errors.values()))
         raise InvalidFields({"plan": f"{rung.title} cannot send it: {faults}"}) from None
-    share_secret(by=by, source=version.plan_id, plan=made.plan)
-    return made
+    share_secret(by=by, source=version.plan_id, plan=new_version.plan)
+    return new_version
 
 
 def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:

@@ -70,9 +70,9 @@ class FollowedRun:
                 # What is only partly read is discarded.
                 measurement, self.measured, self._version = self.measured, None, -1
                 run = Run.objects.get(pk=run_id)
-                measured = None if run.is_done else measurement_so_far(run, measurement)
-                self.points = measured.series if measured else points_of(run)
-                self.measured, self._version = measured, version
+                newer = None if run.is_done else measurement_so_far(run, measurement)
+                self.points = newer.series if newer else points_of(run)
+                self.measured, self._version = newer, version
             yield
 
 
@@ -84,23 +84,23 @@ _ENDED: Cache[EndedRun] = Cache(32)
 
 @contextmanager
 def _follow(run_id: int) -> Iterator[FollowedRun]:
-    followed = _FOLLOWED.get(run_id, FollowedRun)
-    with followed.at_version(SIGNAL.version(("run", run_id)), run_id):
-        yield followed
+    followed_run = _FOLLOWED.get(run_id, FollowedRun)
+    with followed_run.at_version(SIGNAL.version(("run", run_id)), run_id):
+        yield followed_run
 
 
 def points_so_far(run_id: int) -> list[Point]:
     """Oldest first. Raises ObjectDoesNotExist."""
-    with _follow(run_id) as followed:
-        return list(followed.points)
+    with _follow(run_id) as live_run:
+        return list(live_run.points)
 
 
 def seconds_after(run_id: int, after: int) -> dict[str, Any] | None:
     """{"run", "points": the columns of the seconds after `after`, thinned, "all", "now": the texts
     of the last one, "progress"}; None if no second is new. With `all` the points are the whole
     run's: every five minutes of a long run, so that a page's points do not pile up."""
-    with _follow(run_id) as followed:
-        points, measured = followed.points, followed.measured
+    with _follow(run_id) as live_run:
+        points, measurement = live_run.points, live_run.measured
         first, n_points = bisect_right(points, after, key=itemgetter("second")), len(points)
         if first == n_points:
             return None
@@ -110,7 +110,7 @@ def seconds_after(run_id: int, after: int) -> dict[str, Any] | None:
             "points": thinned_columns(points, 0 if is_due else first),
             "all": is_due or not first,
             "now": now_texts(points),
-            "progress": progress_of(measured).to_json() if measured else None,
+            "progress": progress_of(measurement).to_json() if measurement else None,
         }
 
 
@@ -118,19 +118,19 @@ def report_of(run: Run) -> RunReport:
     """Of an active run up to the last complete second."""
     if run.is_done:
         return ended_run(run).report
-    with _follow(run.pk) as followed:
-        measured = followed.measured
-        key = (*run_key(run), run.shows_machine, measured and measured.last_second)
-        return _REPORTS.get(key, lambda: run_report(run, measured))
+    with _follow(run.pk) as live_run:
+        measurement = live_run.measured
+        key = (*run_key(run), run.shows_machine, measurement and measurement.last_second)
+        return _REPORTS.get(key, lambda: run_report(run, measurement))
 
 
 def ended_run(run: Run) -> EndedRun:
-    def read() -> EndedRun:
-        stored = measurement_of(run)
-        points = stored.series
-        return EndedRun(run_report(run, stored), thinned_columns(points), noted_points(points))
+    def reader() -> EndedRun:
+        measurement = measurement_of(run)
+        points = measurement.series
+        return EndedRun(run_report(run, measurement), thinned_columns(points), noted_points(points))
 
-    return _ENDED.get((*run_key(run), run.shows_machine), read)
+    return _ENDED.get((*run_key(run), run.shows_machine), reader)
 
 
 _CURSOR = re.compile(r"e(\d{1,18})\.r(\d{1,18})\.s(-?\d{1,9})")
@@ -211,11 +211,11 @@ def build_update(
 
 def _runs_since(cursor: Cursor, runs: Sequence[tuple[int, str]]) -> list[int]:
     """From the viewer's run to the current one: the active one, else the last that started."""
-    started = [pk for pk, state in runs if state != RunState.QUEUED]
+    begun_pks = [pk for pk, state in runs if state != RunState.QUEUED]
     active = [pk for pk, state in runs if state in ACTIVE_STATES]
-    if not started:
+    if not begun_pks:
         return []
-    until = started[: started.index((active or started)[-1]) + 1]
+    until = begun_pks[: begun_pks.index((active or begun_pks)[-1]) + 1]
     first = until.index(cursor.run) if cursor.run in until else -1
     return until[first:][-_MOST_RUNS:]
 
@@ -250,7 +250,7 @@ class Hub:
         self._still_may, self._seconds = still_may, seconds
         self._signal, self._clock = signal, clock
         self._viewers: dict[object, tuple[Topic, Hashable]] = {}  # by stream
-        self._refused: Cache[set[Any]] = Cache(200)
+        self._refusals: Cache[set[Any]] = Cache(200)
         self._snapshots: Cache[Snapshot] = Cache(200)
         self._updates: Cache[Update] = Cache(100)
         self._pages: Cache[str] = Cache(50)
@@ -346,7 +346,7 @@ class Hub:
             with connection_given_back():
                 return viewers - self._still_may(topic, viewers)
 
-        return viewer not in self._refused.get(topic, ask, int(now // ASK_EVERY_S))
+        return viewer not in self._refusals.get(topic, ask, int(now // ASK_EVERY_S))
 
 
 def who_may_watch(topic: Topic, viewers: set[Viewer | int]) -> set[Viewer | int]:

@@ -57,19 +57,19 @@ def live_page(
     personal: list[dict[str, Any]] = []
 
     def rendered() -> str:
-        made = context() | {"layout": _LAYOUT}
-        if made.get("waiting"):
-            personal.append(made)
+        values = context() | {"layout": _LAYOUT}
+        if values.get("waiting"):
+            personal.append(values)
             return ""
         release_connection()
-        return render_to_string(template, made | {"csrf_token": PLACE}, request)
+        return render_to_string(template, values | {"csrf_token": PLACE}, request)
 
     zone = get_current_timezone_name()
     page = HUB.page(topic, (template, request.get_full_path(), version, zone), rendered)
     if not page:
-        made = personal[0] if personal else context() | {"layout": _LAYOUT}
-        return _uncached(render(request, template, made))
-    return _uncached(HttpResponse(with_own_token(page, request)))
+        values = personal[0] if personal else context() | {"layout": _LAYOUT}
+        return _without_cache(render(request, template, values))
+    return _without_cache(HttpResponse(with_own_token(page, request)))
 
 
 def is_asked_again(request: HttpRequest) -> bool:
@@ -82,7 +82,7 @@ def with_own_token(page: str, request: HttpRequest) -> str:
     return page.replace(PLACE, get_token(request)) if PLACE in page else page
 
 
-def _uncached(response: HttpResponse) -> HttpResponse:
+def _without_cache(response: HttpResponse) -> HttpResponse:
     """A part of a page must not come back as the page when somebody goes back to its address."""
     response["Cache-Control"] = "no-store"
     response["Vary"] = "X-Requested-With"

@@ -75,19 +75,19 @@ def change_exporter(
     """As `add_exporter`; without a token the stored one stays, "" removes it. `opened`: what the
     form was opened with. Raises ChangedMeanwhile."""
     require(by, Action.EDIT, exporter.target.project)
-    checked = check_exporter(**fields)
+    values = check_exporter(**fields)
     # Read it anew: one that was removed since would come back with its token.
     try:
         exporter.refresh_from_db(from_queryset=Exporter.objects.select_for_update())
     except Exporter.DoesNotExist:
         raise Refused(f"{exporter.name} was removed meanwhile. Add it anew.") from None
-    check_unchanged(opened, stored=content_of(exporter), wanted=content_of(checked))
-    if exporter.token and checked.token is None:
-        before, now = ((each.address.origin, each.ca_pem) for each in (exporter, checked))
-        if before != now or checked.verify_tls < exporter.verify_tls:
+    check_unchanged(opened, stored=content_of(exporter), wanted=content_of(values))
+    if exporter.token and values.token is None:
+        before, now = ((each.address.origin, each.ca_pem) for each in (exporter, values))
+        if before != now or values.verify_tls < exporter.verify_tls:
             origin = f"{exporter.address.origin} as it is verified now"
             raise InvalidFields({"token": f"The stored token is for {origin}. Enter it again."})
-    return _save(by, exporter, checked)
+    return _save(by, exporter, values)
 
 
 def content_of(exporter: Exporter | ExporterFields) -> Content:
@@ -136,8 +136,8 @@ def ask_check(*, by: Actor, exporter: Exporter) -> None:
     """Have a worker scrape it once, to tell what it offers."""
     require(by, Action.EDIT, exporter.target.project)
     require_load_on()
-    rested = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
-    if not _ask_worker(Exporter.objects.filter(rested, pk=exporter.pk), exporter.pk):
+    is_due = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
+    if not _ask_worker(Exporter.objects.filter(is_due, pk=exporter.pk), exporter.pk):
         raise Refused(f"A check was asked for a moment ago. Try again in {CHECK_EVERY_S} s.")
 
 
@@ -268,8 +268,8 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
     if rows:
         # A run that has ended is judged again, by what its target's machine did as well. The
         # run's lock orders the note before or after the summary's own read of notes.
-        ended = Run.objects.filter(pk=run_id, state__in=(RunState.FINALIZING, RunState.DONE))
-        for late in ended.select_for_update(no_key=True):
+        is_over = Run.objects.filter(pk=run_id, state__in=(RunState.FINALIZING, RunState.DONE))
+        for late in is_over.select_for_update(no_key=True):
             RunEvent.objects.create(run=late, kind=LATE_SECONDS, data={"from": "exporter"})
     RunEvent.objects.bulk_create(
         RunEvent(
@@ -288,9 +288,9 @@ def take_profile(*, run_id: int, source: str, profile: Profile) -> None:
     RunProfile.objects.bulk_create([row], ignore_conflicts=True)
 
 
-def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
+def _rows(run_id: int, answers: Iterable[Scraped]) -> Iterator[MachineSecond]:
     """To store, each with the one source of its machine."""
-    rows = [each.row for each in scraped if each.row]
+    rows = [each.row for each in answers if each.row]
     machines = {machine for row in rows if (machine := machine_of(row.did))}
     first: dict[str, Exporter] = {}
     telling = Case(When(told_at__gt=db_now(-TELLING_S), then=True), default=False)

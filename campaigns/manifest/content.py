@@ -2,7 +2,7 @@
 without what is at its default, and without secrets. A name that begins with `_` is a fact about it,
 which is compared and not exported."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ def _plans(project: Project) -> ManifestSection:
     rows = rows.prefetch_related(Prefetch("versions", latest, to_attr="only_latest"))
     return ManifestSection(
         rows.select_related("project"),
-        lambda plan: {**_named(plan), "spec": chosen_spec(plan.only_latest[0].value())},
+        lambda plan: {**_name_and_tags(plan), "spec": chosen_spec(plan.only_latest[0].value())},
     )
 
 
@@ -69,8 +69,8 @@ def _campaigns(project: Project) -> ManifestSection:
     """What a file may mean by a campaign of a name is the first: what a schedule copies, a draft,
     the newest. Not what schedules have started."""
     rows = Campaign.objects.outside_trash().filter(project=project, search=None, firing=None)
-    copied = Exists(Schedule.objects.filter(template=OuterRef("pk")))
-    rows = rows.alias(is_copied=copied).filter(Q(archived_at=None) | Q(is_copied=True))
+    is_template = Exists(Schedule.objects.filter(template=OuterRef("pk")))
+    rows = rows.alias(is_copied=is_template).filter(Q(archived_at=None) | Q(is_copied=True))
     tests = Test.objects.select_related("plan_version__plan", "endpoint__target")
     in_use = Endpoint.objects.filter(archived_at=None)
     rows = rows.select_related("project").prefetch_related(
@@ -105,7 +105,7 @@ def _target(target: Target) -> Content:
         if each.get("verify_tls"):
             del each["verify_tls"]
     facts = {"environment": target.environment} if target.environment else {}
-    return {**_named(target), **facts, "endpoints": endpoints}
+    return {**_name_and_tags(target), **facts, "endpoints": endpoints}
 
 
 def chosen_spec(plan: Plan) -> Content:
@@ -148,7 +148,7 @@ def _campaign(campaign: Campaign, own: tuple[PlanVersion | None, Endpoint | None
     settings["practical_threshold"] = campaign.practical_threshold
     settings["reference"] = len(tests) < len(all_tests)
     return {
-        **_named(campaign),
+        **_name_and_tags(campaign),
         "cells": list(cells.values()),
         "order": campaign.order,
         "repeats": campaign.repeats,
@@ -186,7 +186,7 @@ def _schedule(schedule: Schedule) -> Content:
     }
 
 
-def _named(item: Target | SavedPlan | Campaign) -> Content:
+def _name_and_tags(item: Target | SavedPlan | Campaign) -> Content:
     return {"name": item.name, **({"tags": item.tags} if item.tags else {})}
 
 
@@ -203,9 +203,18 @@ def exported(project: Project, schema_url: str) -> str:
         rows, content_of = of_project(project)
         if section == "campaigns":
             rows = rows.filter(Q(started_at=None) | Q(is_copied=True))
-        contents = list(_exported(rows, content_of, section, left_out))
+        contents = list(_contents_of(rows, content_of, section, left_out))
         if section == "plans":
-            _write_files(project, contents)
+            # The bytes of stored bodies in place of their digests, while there is room.
+            bodies = load_bodies(project.pk, [each["spec"] for each in contents]).get("bodies", {})
+            n_bytes_left = MOST_FILE_BYTES
+            for holder in _holders(contents):
+                for name in ("body_file", "file"):
+                    file = holder.get(name)
+                    data = bodies.get(file.get("sha256")) if isinstance(file, dict) else None
+                    if data is not None and len(data) <= n_bytes_left:
+                        holder[name] = data
+                        n_bytes_left -= len(data)
         if contents:
             sections[section] = contents
     head = [f"# yaml-language-server: $schema={schema_url}"]
@@ -213,7 +222,7 @@ def exported(project: Project, schema_url: str) -> str:
     return "\n".join([*head, written_yaml({"version": 1, **sections})])
 
 
-def _exported(
+def _contents_of(
     rows: QuerySet, content_of: Callable[[Any], Content], section: str, left_out: list[str]
 ) -> Iterator[Content]:
     names = set()
@@ -238,19 +247,6 @@ def _public(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _public(each) for name, each in value.items() if not name.startswith("_")}
     return [_public(each) for each in value] if isinstance(value, list) else value
-
-
-def _write_files(project: Project, plans: Sequence[Content]) -> None:
-    """The bytes of stored bodies in place of their digests, while there is room."""
-    bodies = load_bodies(project.pk, [each["spec"] for each in plans]).get("bodies", {})
-    n_bytes_left = MOST_FILE_BYTES
-    for holder in _holders(plans):
-        for name in ("body_file", "file"):
-            file = holder.get(name)
-            data = bodies.get(file.get("sha256")) if isinstance(file, dict) else None
-            if data is not None and len(data) <= n_bytes_left:
-                holder[name] = data
-                n_bytes_left -= len(data)
 
 
 def _holders(value: Any) -> Iterator[dict[str, Any]]:

@@ -154,35 +154,35 @@ def _named_twice(data: Mapping[str, Any]) -> Iterable[str]:
 def json_schema() -> bytes:
     """Of the file, in draft 2020-12: made of the API's description."""
     components = json.loads(described())["components"]["schemas"]
-    wanted, definitions = ["Manifest"], {}
-    while wanted:
-        name = wanted.pop()
+    names, definitions = ["Manifest"], {}
+    while names:
+        name = names.pop()
         if name not in definitions:
-            definitions[name] = _modern(components[name], wanted)
+            definitions[name] = _modern(components[name], names)
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "benchsite.yaml"}
     schema |= definitions.pop("Manifest") | {"$defs": dict(sorted(definitions.items()))}
     return json.dumps(schema, indent=1, ensure_ascii=False).encode()
 
 
-def _modern(schema: Any, named: list[str]) -> Any:
+def _modern(schema: Any, names: list[str]) -> Any:
     """A part of OpenAPI 3.0 as JSON Schema has it. The definitions that it names are added to
-    `named`."""
+    `names`."""
     if isinstance(schema, list):
-        return [_modern(each, named) for each in schema]
+        return [_modern(each, names) for each in schema]
     if not isinstance(schema, dict):
         return schema
     result = {
-        key: value if key in {"default", "enum"} else _modern(value, named)
+        key: value if key in {"default", "enum"} else _modern(value, names)
         for key, value in schema.items()
         if key not in {"nullable", "example", "exclusiveMinimum", "exclusiveMaximum", "properties"}
     }
     if "properties" in schema:
         parts = schema["properties"].items()
-        result["properties"] = {name: _modern(part, named) for name, part in parts}
+        result["properties"] = {name: _modern(part, names) for name, part in parts}
         result.setdefault("additionalProperties", False)
     if isinstance(target := result.get("$ref"), str):
-        named.append(target.rpartition("/")[2])
-        result["$ref"] = f"#/$defs/{named[-1]}"
+        names.append(target.rpartition("/")[2])
+        result["$ref"] = f"#/$defs/{names[-1]}"
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True:
             result[exclusive] = result.pop(bound)

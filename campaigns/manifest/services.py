@@ -25,7 +25,7 @@ from campaigns.domain.units import and_joined
 from campaigns.items.services import archive_items, delete_items, describe_item
 from campaigns.manifest.content import SECTIONS, Content
 from campaigns.manifest.schema import read_manifest, with_lines
-from campaigns.models import Campaign, Endpoint, Project, SavedPlan, Target
+from campaigns.models import Campaign, Project
 from campaigns.operations.models import AuditEvent
 from campaigns.plans.services import create_plan, edit_plan
 from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
@@ -152,41 +152,68 @@ class _Work:
     errors: dict[str, str] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)  # of the file, by name
 
-    def apply(self, section: str, wanted: Sequence[Mapping[str, Any]]) -> None:
-        names = [each["name"] for each in wanted]
+    def apply(self, section: str, items: Sequence[Mapping[str, Any]]) -> None:
+        names = [each["name"] for each in items]
         rows = SECTIONS[section](self.project).rows.filter(name__in=names)
         by_name: dict[str, Any] = {}
         for row in rows.select_for_update(of=("self",), no_key=True):
             by_name.setdefault(row.name, row)
-        for index, values in enumerate(wanted):
+        for index, values in enumerate(items):
             with self._errors_of(f"{section}.{index}", is_plan=section == "plans"):
                 self.changes.append(
-                    self._applied(section, dict(values), by_name.get(values["name"]))
+                    self._apply_one(section, dict(values), by_name.get(values["name"]))
                 )
 
-    def _applied(self, section: str, values: dict[str, Any], row: Any) -> ManifestChange:
+    def _apply_one(self, section: str, values: dict[str, Any], row: Any) -> ManifestChange:
         kind, name, tags = _noun(section), values["name"], values.pop("tags", None)
         with transaction.atomic():
             before = self._content(section, row)
             match section:
                 case "campaigns":
-                    saved = _save_campaign(self, row, values)
+                    values["cells"] = _cells(self.project, values["cells"])
+                    if row and row.started_at is None:
+                        item = edit_draft(by=self.by, campaign=row, seed=row.seed, **values)
+                    else:
+                        item = create_campaign(by=self.by, project=self.project, **values)
                 case "schedules":
-                    saved = _save_schedule(self, row, values)
+                    copy_of = values.pop("campaign")
+                    rows = SECTIONS["campaigns"](self.project).rows.filter(name=copy_of)
+                    template = self.campaigns.get(copy_of) or rows.first()
+                    if template is None:
+                        text = f"Neither the project nor the file has a campaign {copy_of}."
+                        raise InvalidFields({"campaign": text})
+                    if "every" in values:
+                        hour, minute = values.pop("at").split(":")
+                        values["cron"] = daily_cron(values.pop("every"), int(hour), int(minute))
+                    values |= {"template": template, "by": self.by, "now": timezone.now()}
+                    if row:
+                        item = edit_schedule(schedule=row, **values)
+                    else:
+                        item = create_schedule(project=self.project, **values)
                 case _:
-                    saved = _save_described(self, section, row, values)
+                    noun, create, edit = _SERVICES[section]
+                    try:
+                        if row:
+                            item = edit(by=self.by, **{noun: row}, **values)
+                        else:
+                            item = create(by=self.by, project=self.project, **values)
+                    except InvalidFields as invalid:
+                        keys = (path for path in invalid.errors if path.endswith("_key_pem"))
+                        invalid.errors |= dict.fromkeys(keys, _NO_KEY)
+                        raise
+                    item = item.plan if section == "plans" else item
             if tags is not None:
-                describe_item(by=self.by, item=saved, tags=tags)
-            after = self._content(section, saved)
+                describe_item(by=self.by, item=item, tags=tags)
+            after = self._content(section, item)
             if before == after:  # a save would make its saver a schedule's owner, among others
                 transaction.set_rollback(True)
-                saved = row
+                item = row
         if section == "campaigns":
-            self.campaigns[name] = saved
+            self.campaigns[name] = item
         if before == after:
             return ManifestChange(kind, name, "keep")
         action, note = "change" if row else "create", ""
-        if row and saved.pk != row.pk:
+        if row and item.pk != row.pk:
             note = f"Campaign {row.pk} has been started and stays. A new draft has the change."
         return ManifestChange(kind, name, action, list(_differences(before, after)), note)
 
@@ -205,10 +232,10 @@ class _Work:
             rows = rows.filter(started_at=None)
         for row in rows.select_for_update(of=("self",), no_key=True):
             with self._errors_of(section):
-                action = self._removed(section, row)
+                action = self._remove(section, row)
                 self.changes.append(ManifestChange(_noun(section), row.name, action))
 
-    def _removed(self, section: str, row: Any) -> str:
+    def _remove(self, section: str, row: Any) -> str:
         if section == "tls_profiles":
             delete_profile(by=self.by, profile=row)
         elif section == "schedules":
@@ -261,23 +288,6 @@ def _parts(value: Any) -> dict[str, Any] | None:
     return {} if value is None else None
 
 
-# --- how an item of each section is saved --------------------------------------------------------
-
-
-def _save_described(work: _Work, section: str, row: Any, values: dict[str, Any]) -> Any:
-    noun, create, edit = _SERVICES[section]
-    try:
-        if row:
-            saved = edit(by=work.by, **{noun: row}, **values)
-        else:
-            saved = create(by=work.by, project=work.project, **values)
-    except InvalidFields as invalid:
-        keys = (path for path in invalid.errors if path.endswith("_key_pem"))
-        invalid.errors |= dict.fromkeys(keys, _NO_KEY)
-        raise
-    return saved.plan if section == "plans" else saved
-
-
 _SERVICES: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
     "tls_profiles": ("profile", create_profile, change_profile),
     "targets": ("target", create_target, edit_target),
@@ -289,73 +299,33 @@ _NO_KEY = (
 )
 
 
-def _save_campaign(work: _Work, row: Any, values: dict[str, Any]) -> Campaign:
-    """A draft: `row`, if it is one."""
-    values["cells"] = _cells(work.project, values["cells"])
-    if row and row.started_at is None:
-        return edit_draft(by=work.by, campaign=row, seed=row.seed, **values)
-    return create_campaign(by=work.by, project=work.project, **values)
-
-
-def _cells(project: Project, wanted: Sequence[Mapping[str, Any]]) -> list[CampaignCell]:
+def _cells(project: Project, rows_of_file: Sequence[Mapping[str, Any]]) -> list[CampaignCell]:
     plans = {each.name: each for each in project.plans.filter(archived_at=None)}
     targets = {each.name: each for each in project.targets.filter(archived_at=None, is_kept=True)}
     errors: dict[str, str] = {}
     cells = []
-    for index, row in enumerate(wanted):
-        for plan, target in product(row["plan"], row["target"]):
-            if plan not in plans:
-                errors[f"cells.{index}.plan"] = (
-                    f"Neither the project nor the file has a plan {plan}."
-                )
-            elif target not in targets:
-                errors[f"cells.{index}.target"] = (
-                    f"Neither the project nor the file has a target {target}."
-                )
+    for index, row in enumerate(rows_of_file):
+        for plan_name, target_name in product(row["plan"], row["target"]):
+            plan, target = plans.get(plan_name), targets.get(target_name)
+            if plan is None or target is None:
+                what, name = ("plan", plan_name) if plan is None else ("target", target_name)
+                text = f"Neither the project nor the file has a {what} {name}."
+                errors[f"cells.{index}.{what}"] = text
+                continue
+            endpoints = list(target.endpoints.filter(archived_at=None).select_related("target"))
+            version, name = plan.latest, row.get("endpoint")
+            modes = row.get("connection_mode") or [version.value().connection_mode]
+            matches = [each for each in endpoints if not name or name in (str(each), each.scheme)]
+            unknown = [mode for mode in modes if mode not in list(ConnectionMode)]
+            if len(matches) != 1:
+                names = and_joined(list(map(str, endpoints)))
+                errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {names}."
+            elif unknown:
+                text = f"{unknown[0]} is none of {', '.join(ConnectionMode)}."
+                errors[f"cells.{index}.connection_mode"] = text
             else:
-                cells += _cells_of(plans[plan], targets[target], row, index, errors)
+                modes = map(ConnectionMode, modes)
+                cells += [CampaignCell(version, matches[0], mode) for mode in modes]
     if errors:
         raise InvalidFields(errors)
     return cells
-
-
-def _cells_of(
-    plan: SavedPlan, target: Target, row: Mapping[str, Any], index: int, errors: dict[str, str]
-) -> list[CampaignCell]:
-    endpoint, version = _endpoint(target, row.get("endpoint")), plan.latest
-    modes = row.get("connection_mode") or [version.value().connection_mode]
-    if endpoint is None:
-        endpoints = and_joined([str(each) for each in target.endpoints.filter(archived_at=None)])
-        errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {endpoints}."
-        return []
-    if unknown := [mode for mode in modes if mode not in list(ConnectionMode)]:
-        errors[f"cells.{index}.connection_mode"] = (
-            f"{unknown[0]} is none of {', '.join(ConnectionMode)}."
-        )
-        return []
-    return [CampaignCell(version, endpoint, ConnectionMode(mode)) for mode in modes]
-
-
-def _endpoint(target: Target, named: str | None) -> Endpoint | None:
-    """The only one that this may mean."""
-    endpoints = list(target.endpoints.filter(archived_at=None).select_related("target"))
-    if named:
-        endpoints = [each for each in endpoints if named in (str(each), each.scheme)]
-    return endpoints[0] if len(endpoints) == 1 else None
-
-
-def _save_schedule(work: _Work, row: Any, values: dict[str, Any]) -> Any:
-    name = values.pop("campaign")
-    rows = SECTIONS["campaigns"](work.project).rows.filter(name=name)
-    template = work.campaigns.get(name) or rows.first()
-    if template is None:
-        raise InvalidFields(
-            {"campaign": f"Neither the project nor the file has a campaign {name}."}
-        )
-    if "every" in values:
-        hour, minute = values.pop("at").split(":")
-        values["cron"] = daily_cron(values.pop("every"), int(hour), int(minute))
-    values |= {"template": template, "by": work.by, "now": timezone.now()}
-    if row:
-        return edit_schedule(schedule=row, **values)
-    return create_schedule(project=work.project, **values)

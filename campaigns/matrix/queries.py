@@ -91,7 +91,7 @@ _Rows = dict[tuple[str, str], _Arms]  # by place and plan
 
 
 def target_matrix(
-    campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
+    campaign: Campaign, arms: Sequence[MeasuredTest], relative: int
 ) -> TargetMatrix | None:
     """None for a campaign of one target, or without a plan that two of them have in common.
     `relative`: the column that differences are of, from 1; an unknown one is the first."""
@@ -104,26 +104,35 @@ def target_matrix(
     }
     targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
     columns = targets if is_alike and len(set(targets.values())) == len(targets) else labels
-    shared = {row: tests for row, tests in rows.items() if len(tests) > 1}
-    if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not shared:
+    common_rows = {row: tests for row, tests in rows.items() if len(tests) > 1}
+    if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not common_rows:
         return None
     relative = relative if 1 <= relative <= len(columns) else 1
     reference = list(columns)[relative - 1]
+    likeness = []
+    for (_, plan), tests in common_rows.items():
+        runs = {key: test.counted for key, test in tests.items() if test.counted}
+        if len(runs) > 1:
+            alike = likeness_among([[each.of_arm for each in some] for some in runs.values()])
+            names = tuple(columns[key] for key in runs)
+            likeness.append(RowLikeness(plan, names, tuple(alike)))
     return TargetMatrix(
         columns=tuple(columns.values()),
-        rows=tuple(_row(campaign, row, tests, columns, reference) for row, tests in shared.items()),
+        rows=tuple(
+            _row(campaign, row, tests, columns, reference) for row, tests in common_rows.items()
+        ),
         relative=relative,
         in_turns=any(map(_took_turns, arms)),
-        overall=tuple(_overall(campaign, shared, columns, reference)),
-        network=tuple(_network_rows(campaign, shared, list(columns))),
-        like=tuple(like_lines(list(_likeness(shared, columns)))),
+        overall=tuple(_overall(campaign, common_rows, columns, reference)),
+        network=tuple(_network_rows(campaign, common_rows, list(columns))),
+        like=tuple(like_lines(likeness)),
     )
 
 
 def relative_column(query: Mapping[str, str]) -> int:
     """The column of ?relative=2; the first for anything else."""
-    typed = query.get("relative", "")
-    return int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
+    number = query.get("relative", "")
+    return int(number) if re.fullmatch("[1-9][0-9]{0,2}", number) else 1
 
 
 def _laid_out(arms: Sequence[MeasuredTest]) -> tuple[_Rows, Callable[[MeasuredTest], tuple]]:
@@ -191,23 +200,19 @@ def _cell(
     if pair:
         in_turns = _took_turns(baseline) and _took_turns(arm)
         against = compare(campaign, pair, "" if in_turns else "mean").judged
+    busy = [each for each in arm.counted if each.run.trust == Trust.BUSY]
+    doubt = ""
+    if busy:
+        share = f"{len(busy)} of {counted(len(arm.counted), 'runs')} on a busy machine"
+        doubt = f"{share}: {in_short(blame(busy[0].judged))}"
     return MatrixCell(
         name,
         arm.test.pk,
         mean_interval(values),
         against,
         is_short=len(values) < campaign.repeats and campaign.finished_at is not None,
-        doubt=_doubt(arm),
+        doubt=doubt,
     )
-
-
-def _doubt(arm: MeasuredTest) -> str:
-    """Of the runs that its mean counts; "" where the machine was quiet."""
-    busy = [each for each in arm.counted if each.run.trust == Trust.BUSY]
-    if not busy:
-        return ""
-    share = f"{len(busy)} of {counted(len(arm.counted), 'runs')} on a busy machine"
-    return f"{share}: {in_short(blame(busy[0].judged))}"
 
 
 def _overall(
@@ -231,16 +236,13 @@ def _over_cells(
             yield MatrixCell(name, None, None, None, why=say("mean_of_plans"))
             continue
         mean_us = geometric_mean([fmean(means_us(campaign, arm).values()) for arm in arms])
-        against = _over_plans(campaign, base, arms) if base and key != reference else None
+        against = None
+        if base and key != reference:
+            sides = zip(base, arms, strict=True)
+            times_us = [(means_us(campaign, old), means_us(campaign, new)) for old, new in sides]
+            in_blocks = campaign.order == Campaign.Order.BLOCKS
+            against = ratio_over_plans(times_us, in_blocks=in_blocks)
         yield MatrixCell(name, None, MeanInterval(mean_us), against)
-
-
-def _over_plans(
-    campaign: Campaign, base: list[MeasuredTest], arms: list[MeasuredTest]
-) -> PairResult:
-    pairs = zip(base, arms, strict=True)
-    plans = [(means_us(campaign, first), means_us(campaign, second)) for first, second in pairs]
-    return ratio_over_plans(plans, in_blocks=campaign.order == Campaign.Order.BLOCKS)
 
 
 def _sound_arms(campaign: Campaign, rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
@@ -248,15 +250,6 @@ def _sound_arms(campaign: Campaign, rows: list[_Arms], key: tuple) -> list[Measu
     arms = [row.get(key) for row in rows]
     is_sound = all(arm and arm.counted and arm.is_sound and means_us(campaign, arm) for arm in arms)
     return arms if is_sound else []
-
-
-def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
-    """Of the plans at which two targets have runs that count."""
-    for (_, plan), arms in rows.items():
-        runs = {key: arm.counted for key, arm in arms.items() if arm.counted}
-        if len(runs) > 1:
-            alike = likeness_among([[each.of_arm for each in some] for some in runs.values()])
-            yield RowLikeness(plan, tuple(columns[key] for key in runs), tuple(alike))
 
 
 def _order(
@@ -268,13 +261,13 @@ def _order(
     if took_turns:
         metric = typical_metric(each.figures for arm in sound for each in arm.comparable)
 
-    def compared(faster: MeasuredTest, slower: MeasuredTest) -> PairResult:
+    def pair_result(faster: MeasuredTest, slower: MeasuredTest) -> PairResult:
         pair = ArmPair(slower, faster, is_chosen=True)
         return compare(campaign, pair, is_busy=metric != "mean").judged
 
     for first, second in pairwise(sorted(sound, key=lambda arm: arm.time_us(metric))):
-        comparison = compared(first, second)
+        comparison = pair_result(first, second)
         if comparison.word is Word.SLOWER:  # by its rounds, or its geometric mean
-            first, second, comparison = second, first, compared(second, first)
+            first, second, comparison = second, first, pair_result(second, first)
         row = comparison if comparison.has_size else replace(comparison, interval=None)
         yield Neighbours(names[first.test.pk], names[second.test.pk], row)

@@ -82,8 +82,8 @@ class NoteViewSet(VisibleViewSet):
     def create(self, request):
         """Adds one to a campaign, a run or a test."""
         data = fields.validated(NewNote, request.data)
-        (named,) = _SUBJECTS.keys() & data.keys()
-        of = find(_SUBJECTS[named], request, pk=data.pop(named))
+        (subject,) = _SUBJECTS.keys() & data.keys()
+        of = find(_SUBJECTS[subject], request, pk=data.pop(subject))
         note = services.add_note(by=self.actor, of=of, **data)
         return self.answer(note.pk, status.HTTP_201_CREATED)
 

@@ -46,10 +46,10 @@ def edit_note(
     """`opened`: what the form was opened with. Raises Forbidden, ChangedMeanwhile, InvalidFields
     and Refused."""
     row = _lock(by, note)
-    wanted = {"text": _clean(text), "is_shared": is_shared}
-    check_unchanged(opened, stored=content_of(row), wanted=wanted)
-    if wanted != content_of(row):
-        row.text, row.is_shared, row.edited_at = wanted["text"], is_shared, timezone.now()
+    content = {"text": _clean(text), "is_shared": is_shared}
+    check_unchanged(opened, stored=content_of(row), wanted=content)
+    if content != content_of(row):
+        row.text, row.is_shared, row.edited_at = content["text"], is_shared, timezone.now()
         row.save(update_fields=["text", "is_shared", "edited_at"])
         audit.note(by, AuditEvent.NOTE_CHANGED, str(row), project=row.project)
     return row

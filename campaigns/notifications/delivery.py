@@ -4,7 +4,6 @@ by two dispatchers. What silent agents and certificates become is written here a
 
 import logging
 import time
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -98,8 +97,8 @@ def _announce(pk: int) -> int:
     if first is None:
         return 0
     same = Event.objects.filter(announced_at=None, project=first.project_id, at=first.at)
-    related = ("change__plan", "change__endpoint__target", "change__entry__project")
-    events = list(same.select_related("campaign__project", "project", *related).order_by("pk"))
+    relations = ("change__plan", "change__endpoint__target", "change__entry__project")
+    events = list(same.select_related("campaign__project", "project", *relations).order_by("pk"))
     kind, message = _announcement(events)
     lead = next((each for each in events if each.kind == EventKind.ENDED), events[0])
     creator = lead.campaign and lead.campaign.created_by_id
@@ -111,7 +110,14 @@ def _announce(pk: int) -> int:
             return 0
         if message:
             Event.objects.filter(pk=lead.pk).update(kind=kind, message=message.to_json())
-            channels = _channels(kind, first.project_id, creator)
+            # Of the project; and of people: of who made the campaign, of all members for the rest.
+            members = get_user_model().objects.filter(
+                memberships__project=first.project_id, is_active=True
+            )
+            people = members.filter(pk=creator) if kind.is_of_campaign else members
+            whose = Q(project=first.project_id) | Q(user__in=people)
+            takes_kind = Q(kinds__overlap=[str(each) for each in kind.wanted_by])
+            channels = NotificationChannel.objects.filter(whose, takes_kind, paused_at=None)
             deliveries = [NotificationDelivery(event=lead, channel=each) for each in channels]
             NotificationDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
     return len(events)
@@ -126,17 +132,6 @@ def _announcement(events: list[Event]) -> Announcement:
     except Exception:
         logger.exception("The message of event %s is short", events[0].pk)
         return short_announcement(events[0])
-
-
-def _channels(
-    kind: EventKind, project: int | None, creator: int | None
-) -> Iterable[NotificationChannel]:
-    """Of the project; and of people: of who made the campaign, of all members for the rest."""
-    members = get_user_model().objects.filter(memberships__project=project, is_active=True)
-    people = members.filter(pk=creator) if kind.is_of_campaign else members
-    whose = Q(project=project) | Q(user__in=people)
-    wanted = Q(kinds__overlap=[str(each) for each in kind.wanted_by])
-    return NotificationChannel.objects.filter(whose, wanted, paused_at=None)
 
 
 # --- deliveries ----------------------------------------------------------------------------------
@@ -160,11 +155,11 @@ def claim_deliveries(most: int = MOST_AT_ONCE) -> list[SendOrder]:
     )
     with transaction.atomic():
         oldest = due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at")
-        claimed = list(oldest.values_list("pk", flat=True)[:most])
-        NotificationDelivery.objects.filter(pk__in=claimed).update(
+        pks = list(oldest.values_list("pk", flat=True)[:most])
+        NotificationDelivery.objects.filter(pk__in=pks).update(
             due_at=db_now(CLAIMED_FOR_S), n_attempts=F("n_attempts") + 1, tried_at=Now()
         )
-    rows = NotificationDelivery.objects.filter(pk__in=claimed).select_related(
+    rows = NotificationDelivery.objects.filter(pk__in=pks).select_related(
         "event__project", "channel"
     )
     return [_order(each) for each in rows.order_by("pk")]
@@ -226,38 +221,34 @@ def _email(
 def finish_delivery(*, order: SendOrder, result: Result) -> bool:
     """Store what came of an attempt; whether it still counted. After the last attempt, or where the
     receiver wants no more, the channel is paused. A test is tried once: somebody is looking."""
-    claimed = NotificationDelivery.objects.filter(
+    rows = NotificationDelivery.objects.filter(
         pk=order.delivery, state=NotificationDelivery.State.WAITING, n_attempts=order.n_attempts
     )
     problem = storable(result.problem)[:400]
     if not problem:
-        return bool(claimed.update(state=NotificationDelivery.State.SENT, problem=""))
+        return bool(rows.update(state=NotificationDelivery.State.SENT, problem=""))
     wait_s = None if result.is_gone else retry_after_s(order.n_attempts)
     if order.is_test and not result.is_gone:
-        return bool(claimed.update(state=NotificationDelivery.State.FAILED, problem=problem))
+        return bool(rows.update(state=NotificationDelivery.State.FAILED, problem=problem))
     if wait_s is not None:
-        return bool(claimed.update(due_at=db_now(wait_s), problem=problem))
+        return bool(rows.update(due_at=db_now(wait_s), problem=problem))
     with transaction.atomic():
-        if not claimed.update(state=NotificationDelivery.State.FAILED, problem=problem):
+        if not rows.update(state=NotificationDelivery.State.FAILED, problem=problem):
             return False
         channel = NotificationChannel.objects.get(deliveries=order.delivery)
         NotificationChannel.objects.filter(pk=channel.pk, paused_at=None).update(
             paused_at=Now(), why_paused=problem
         )
-    _tell_creator(channel, problem)
-    return True
-
-
-def _tell_creator(channel: NotificationChannel, problem: str) -> None:
-    """By e-mail, where the site sends any: the channel itself cannot."""
+    # Its creator learns it by e-mail, where the site sends any: the channel itself cannot.
     to = channel.created_by and channel.created_by.email
-    if not (settings.HAS_EMAIL and to) or channel.kind == ChannelKind.EMAIL:
-        return
-    text = f"{channel} is paused: {problem}\n\nResume it: {page_of(channel)}\n"
-    try:
-        EmailMultiAlternatives(f"Notifications to {channel.label} are paused", text, to=[to]).send()
-    except OSError as error:
-        logger.warning("Nobody was told that channel %s is paused: %s", channel.pk, error)
+    if settings.HAS_EMAIL and to and channel.kind != ChannelKind.EMAIL:
+        subject = f"Notifications to {channel.label} are paused"
+        text = f"{channel} is paused: {problem}\n\nResume it: {page_of(channel)}\n"
+        try:
+            EmailMultiAlternatives(subject, text, to=[to]).send()
+        except OSError as error:
+            logger.warning("Nobody was told that channel %s is paused: %s", channel.pk, error)
+    return True
 
 
 # --- what happens by itself ----------------------------------------------------------------------
@@ -321,22 +312,19 @@ def note_expiring_certificates() -> int:
         at, certificate = certificates[endpoint.pk]
         n_days = days_left(certificate, now)
         if 0 <= n_days < CERTIFICATE_DAYS:
-            events.append(_certificate_event(endpoint, at, certificate["not_after"], n_days))
+            not_after = certificate["not_after"]
+            target, until = endpoint.target, f"{datetime.fromisoformat(not_after):%-d %b %Y}"
+            message = EventMessage(
+                f"The certificate of {target} at {endpoint} expires in {counted(n_days, 'days')}, "
+                f"on {until}.",
+                (("Last seen", f"{at:%-d %b %Y}"),),
+                site_url("target-detail", target.pk),
+                "See the target",
+                {"project": target.project.name, "endpoint": str(endpoint), "not_after": not_after},
+            )
+            key = f"certificate {endpoint.pk} {not_after}"
+            events.append(Event.of(EventKind.CERTIFICATE, key, target.project, message))
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
-
-
-def _certificate_event(endpoint: Endpoint, seen_at: datetime, not_after: str, n_days: int) -> Event:
-    target, until = endpoint.target, f"{datetime.fromisoformat(not_after):%-d %b %Y}"
-    message = EventMessage(
-        f"The certificate of {target} at {endpoint} expires in {counted(n_days, 'days')}, "
-        f"on {until}.",
-        (("Last seen", f"{seen_at:%-d %b %Y}"),),
-        site_url("target-detail", target.pk),
-        "See the target",
-        {"project": target.project.name, "endpoint": str(endpoint), "not_after": not_after},
-    )
-    key = f"certificate {endpoint.pk} {not_after}"
-    return Event.of(EventKind.CERTIFICATE, key, target.project, message)
 
 
 def _watching(kind: EventKind):

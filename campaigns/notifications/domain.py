@@ -108,8 +108,8 @@ class EventMessage:
     data: Mapping[str, Any] | None = None
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        return cls(**{**stored, "facts": tuple((name, text) for name, text in stored["facts"])})
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**{**values, "facts": tuple((name, text) for name, text in values["facts"])})
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

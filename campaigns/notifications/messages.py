@@ -14,7 +14,6 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.compared import ReferenceState
 from campaigns.domain.presentation.history_words import levels
 from campaigns.domain.presentation.intervals import change_interval
-from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import change_size, counted, duration
 from campaigns.history.models import HistoryKey
@@ -47,8 +46,28 @@ def announcement_of(events: Sequence[Event]) -> Announcement:
     if event.kind == EventKind.ENDED:
         return _end(event.campaign, _levels(changes))
     if event.kind == EventKind.ON_HOLD:
-        return _hold(event.campaign)
-    return _late_changes(_levels(changes))
+        failure = first_requests_of(event.campaign).failure or "a preflight request failed"
+        # Somebody may have decided by now.
+        until = (
+            f"{localtime(event.campaign.canceled_at):%H:%M %Z}" if event.campaign.held_at else ""
+        )
+        facts = [
+            ("Load", "None has been sent"),
+            ("Canceled at", until and f"{until}, unless somebody decides"),
+        ]
+        headline = f"{event.campaign} needs a decision: {failure}."
+        return Announcement(EventKind.ON_HOLD, _message(event.campaign, headline, facts))
+    # Without an end: measurements came late.
+    new_levels = _levels(changes)
+    turns = [each.turn for each in new_levels if each.turn]
+    if not turns:
+        return Announcement(EventKind.CHANGE)
+    kind = EventKind.REGRESSION if EventKind.REGRESSION in turns else EventKind.RECOVERED
+    project = new_levels[0].change.entry.project
+    data = {"project": project.name, "tests": [each.json for each in new_levels]}
+    url = site_url("triage-list", project.pk)
+    message = EventMessage(_level_words(new_levels), url=url, link="See the changes", data=data)
+    return Announcement(kind, message)
 
 
 def short_announcement(event: Event) -> Announcement:
@@ -86,12 +105,35 @@ def page_of(channel: NotificationChannel) -> str:
 # --- the end of a campaign -----------------------------------------------------------------------
 def _end(campaign: Campaign, new_levels: Sequence["_Level"]) -> Announcement:
     answer = campaign_answer(campaign)
-    judged = _judged(campaign)
+    rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
+    rows = rows.select_related("plan", "endpoint__target").order_by("test__position")
+    counted_rows = [row for row in rows if not row.endpoint.target.is_reference]
+    # The newest first; one query for all.
+    earlier: dict[tuple[HistoryKey, int | None], list[str]] = {_key(r): [] for r in counted_rows}
+    if counted_rows:
+        before = TestFigures.objects.filter(
+            against__isnull=False,
+            plan__in={row.plan_id for row in counted_rows},
+            endpoint__in={row.endpoint_id for row in counted_rows},
+            baseline__in={row.baseline_id for row in counted_rows},
+            started_at__lt=counted_rows[0].started_at,
+        )
+        for row in before.order_by("-started_at")[:_MOST_EARLIER]:
+            earlier.get(_key(row), []).append(_word(row))
+    judged_tests = [
+        _JudgedTest(row, Against.from_json(row.against), turn(earlier[_key(row)], _word(row)))
+        for row in counted_rows
+    ]
     search = Search.objects.filter(pk=campaign.pk).first()
-    turns = [each.turn for each in (*judged, *new_levels)]
+    turns = [each.turn for each in (*judged_tests, *new_levels)]
+    if answer.found_by_search:
+        is_usable = answer.found_by_search.trust != Trust.NO_ANSWER
+    else:
+        means = (value is not None for test in answer.tests for value in test.means_ms)
+        is_usable = answer.has_word or any(means)
     kind = kind_of_end(
         [*turns, _turn_of_search(search)] if search else turns,
-        is_usable=_is_usable(answer),
+        is_usable=is_usable,
         is_stopped=campaign.stop_requested_by_id is not None,
     )
     sentence, against = plain_text(answer.sentence), plain_text(campaign_against(campaign))
@@ -113,17 +155,10 @@ def _end(campaign: Campaign, new_levels: Sequence["_Level"]) -> Announcement:
         ("Runs", f"{answer.n_done} of {answer.n_runs} in {duration(took.total_seconds())}"),
     ]
     data = {
-        "tests": [each.json for each in (*judged, *new_levels)],
+        "tests": [each.json for each in (*judged_tests, *new_levels)],
         "finished_at": campaign.finished_at and campaign.finished_at.isoformat(),
     }
     return Announcement(kind, _message(campaign, headline, facts, **data))
-
-
-def _is_usable(answer: Answer) -> bool:
-    if answer.found_by_search:
-        return answer.found_by_search.trust != Trust.NO_ANSWER
-    measured = (value is not None for test in answer.tests for value in test.means_ms)
-    return answer.has_word or any(measured)
 
 
 def _turn_of_search(search: Search) -> EventKind | None:
@@ -173,17 +208,6 @@ def _name_of(row: TestFigures | TriageChange) -> str:
     return f"{row.plan.name}, {arm_label_of(row.endpoint, row.connection_mode, row.injectors)}"
 
 
-def _judged(campaign: Campaign) -> list[_JudgedTest]:
-    rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
-    rows = rows.select_related("plan", "endpoint__target").order_by("test__position")
-    counted_rows = [row for row in rows if not row.endpoint.target.is_reference]
-    earlier = _earlier_words(counted_rows)
-    return [
-        _JudgedTest(row, Against.from_json(row.against), turn(earlier[_key(row)], _word(row)))
-        for row in counted_rows
-    ]
-
-
 def _key(row: TestFigures) -> tuple[HistoryKey, int | None]:
     """The same test against the same baseline."""
     return HistoryKey.read(row), row.baseline_id
@@ -193,23 +217,6 @@ def _word(row: TestFigures) -> str:
     """Where the reference moved as well it is the environment's, and says nothing of the test."""
     is_environment = row.against.get("reference") == ReferenceState.MOVED
     return "" if is_environment else row.against["word"]
-
-
-def _earlier_words(rows: Sequence[TestFigures]) -> dict[tuple[HistoryKey, int | None], list[str]]:
-    """By `_key`, the newest first; one query for all."""
-    words: dict[tuple[HistoryKey, int | None], list[str]] = {_key(row): [] for row in rows}
-    if not rows:
-        return words
-    before = TestFigures.objects.filter(
-        against__isnull=False,
-        plan__in={row.plan_id for row in rows},
-        endpoint__in={row.endpoint_id for row in rows},
-        baseline__in={row.baseline_id for row in rows},
-        started_at__lt=rows[0].started_at,
-    )
-    for row in before.order_by("-started_at")[:_MOST_EARLIER]:
-        words.get(_key(row), []).append(_word(row))
-    return words
 
 
 # --- changes of level ----------------------------------------------------------------------------
@@ -263,29 +270,3 @@ def _level_words(new_levels: Sequence[_Level]) -> str:
         return ""
     more = f", and {counted(len(new_levels) - 1, 'more tests')}" if len(new_levels) > 1 else ""
     return f"{new_levels[0].words}{more}."
-
-
-def _late_changes(new_levels: Sequence[_Level]) -> Announcement:
-    """Without an end: measurements came late."""
-    turns = [each.turn for each in new_levels if each.turn]
-    if not turns:
-        return Announcement(EventKind.CHANGE)
-    kind = EventKind.REGRESSION if EventKind.REGRESSION in turns else EventKind.RECOVERED
-    project = new_levels[0].change.entry.project
-    data = {"project": project.name, "tests": [each.json for each in new_levels]}
-    url = site_url("triage-list", project.pk)
-    message = EventMessage(_level_words(new_levels), url=url, link="See the changes", data=data)
-    return Announcement(kind, message)
-
-
-# --- a hold --------------------------------------------------------------------------------------
-def _hold(campaign: Campaign) -> Announcement:
-    failure = first_requests_of(campaign).failure or "a preflight request failed"
-    # Somebody may have decided by now.
-    until = f"{localtime(campaign.canceled_at):%H:%M %Z}" if campaign.held_at else ""
-    facts = [
-        ("Load", "None has been sent"),
-        ("Canceled at", until and f"{until}, unless somebody decides"),
-    ]
-    headline = f"{campaign} needs a decision: {failure}."
-    return Announcement(EventKind.ON_HOLD, _message(campaign, headline, facts))

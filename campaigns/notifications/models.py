@@ -28,9 +28,9 @@ class ChannelQuerySet(models.QuerySet):
         and often lets everybody who has it write there."""
         if not actor.is_member or actor.token is not None:
             return self.none()
-        edited = Membership.objects.filter(user=actor.user, role__in=roles_with(Action.EDIT))
+        projects = Membership.objects.filter(user=actor.user, role__in=roles_with(Action.EDIT))
         return self.filter(
-            models.Q(user=actor.user) | models.Q(project__in=edited.values("project"))
+            models.Q(user=actor.user) | models.Q(project__in=projects.values("project"))
         )
 
 

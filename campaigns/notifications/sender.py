@@ -28,7 +28,6 @@ LIMIT_S = 25
 REQUEST_S = 10
 GONE = 410
 MEMORY_BYTES = 512 * 1024 * 1024
-UNTAKEN = "The service did not take the message."
 UNKNOWN = "This is no address of a service that notifications know."
 _READABLE = (sys.prefix, sys.base_prefix, *filter(None, ssl.get_default_verify_paths()[:4]))
 _READABLE += ("/dev/null", "/dev/urandom", "/usr/share/zoneinfo")
@@ -142,14 +141,12 @@ def _post(order: Mapping[str, Any]) -> dict[str, Any]:
         ) as reply:
             if reply.ok and not reply.is_redirect:
                 return {"problem": ""}
-            return {"problem": _status_words(reply), "is_gone": reply.status_code == GONE}
-
-
-def _status_words(reply: requests.Response) -> str:
-    if reply.status_code == GONE:
-        return "The receiver answered 410: it wants no more."
-    follows = " Redirects are not followed." if reply.is_redirect else ""
-    return f"The receiver answered {reply.status_code}.{follows}"
+            if reply.status_code == GONE:
+                words = "The receiver answered 410: it wants no more."
+            else:
+                follows = " Redirects are not followed." if reply.is_redirect else ""
+                words = f"The receiver answered {reply.status_code}.{follows}"
+            return {"problem": words, "is_gone": reply.status_code == GONE}
 
 
 def _carry_out(order: Mapping[str, Any]) -> None:

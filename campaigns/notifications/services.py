@@ -63,7 +63,9 @@ def add_channel(
     kind = ChannelKind(kind)
     address = address.strip()
     _check(kind, address)
-    label = clean_name(label) or _place(kind, address)
+    # What of an address may be shown.
+    places = {ChannelKind.EMAIL: address, ChannelKind.WEBHOOK: urlsplit(address).hostname}
+    label = clean_name(label) or places.get(kind) or kind.label
     secret = new_secret() if kind == ChannelKind.WEBHOOK else ""
     with transaction.atomic():
         rows, most = by.user.channels, MOST_OF_PERSON
@@ -102,13 +104,6 @@ def require_own(by: Actor, channel: NotificationChannel) -> None:
 
 def _event_kinds(kinds: Sequence[str]) -> list[str]:
     return [str(kind) for kind in CHOICES if kind in kinds]
-
-
-def _place(kind: ChannelKind, address: str) -> str:
-    """What of an address may be shown."""
-    if kind == ChannelKind.EMAIL:
-        return address
-    return (urlsplit(address).hostname if kind == ChannelKind.WEBHOOK else "") or kind.label
 
 
 def _check(kind: ChannelKind, address: str) -> None:
@@ -194,8 +189,8 @@ def replace_secret(*, by: Actor, channel: NotificationChannel) -> str:
     with transaction.atomic():
         row = NotificationChannel.objects.select_for_update(of=("self",)).get(pk=channel.pk)
         secrets, secret = decrypt(row.secrets).split(), new_secret()
-        encrypted = " ".join([secret, *secrets][:SIGNED_BY])
-        NotificationChannel.objects.filter(pk=channel.pk).update(secrets=encrypt(encrypted))
+        text = " ".join([secret, *secrets][:SIGNED_BY])
+        NotificationChannel.objects.filter(pk=channel.pk).update(secrets=encrypt(text))
         audit.note(by, AuditEvent.CHANNEL_CHANGED, f"{channel}: secret", project=channel.project)
     return secret
 

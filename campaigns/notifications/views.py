@@ -63,10 +63,12 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
     wants_ends = not project or "finished" in request.GET
     start = {"address": own, "kinds": list(CHOICES) if wants_ends else list(FIRST_CHOICES)}
     form = ChannelForm(kind, request.POST or None, initial=start, is_new=True) if kind else None
-    made = form and saved_by(form, services.add_channel, by=actor, project=project, kind=kind)
-    if made and "untested" not in request.POST:
-        _test(request, actor, made.channel)
-    if made and not made.secret:
+    new_channel = form and saved_by(
+        form, services.add_channel, by=actor, project=project, kind=kind
+    )
+    if new_channel and "untested" not in request.POST:
+        _test(request, actor, new_channel.channel)
+    if new_channel and not new_channel.secret:
         return redirect(request.path)
     channels = list(rows.select_related("project"))
     deliveries = NotificationDelivery.objects.filter(channel__in=channels)
@@ -75,15 +77,15 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
     for channel in channels:
         channel.latest = latest.get(channel.pk)
     mine = Membership.objects.filter(user=actor.user, role__in=roles_with(Action.EDIT))
-    edited = Project.objects.filter(archived_at=None, memberships__in=mine)
+    projects = Project.objects.filter(archived_at=None, memberships__in=mine)
     context = {
         "channels": channels,
         "columns": CHOICES,
         "kinds": ChannelKind,
-        "kind": None if made else kind,
-        "form": None if made else form,
-        "made": made,
-        "edited": None if project else list(edited),
+        "kind": None if new_channel else kind,
+        "form": None if new_channel else form,
+        "made": new_channel,
+        "edited": None if project else list(projects),
     }
     return render_page(request, "notifications/list.html", project, **context)
 
@@ -92,8 +94,8 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
 @signed_in_form(_ROWS)
 def channel_detail(request: HttpRequest, actor: Actor, row: NotificationChannel) -> HttpResponse:
     services.require_own(actor, row)
-    stored = {"label": row.label, "kinds": row.kinds}
-    form = ChannelForm(ChannelKind(row.kind), request.POST or None, initial=stored)
+    content = {"label": row.label, "kinds": row.kinds}
+    form = ChannelForm(ChannelKind(row.kind), request.POST or None, initial=content)
     if saved_by(form, services.change_channel, by=actor, channel=row):
         messages.success(request, f"{row.label} saved.")
         return redirect("channel-detail", channel=row.pk)

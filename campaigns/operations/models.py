@@ -99,8 +99,8 @@ class AuditQuerySet(models.QuerySet):
             return self.all()
         if not actor.is_member or actor.token is not None:
             return self.none()
-        owned = actor.user.memberships.filter(role=Role.OWNER)
-        return self.filter(project__in=owned.values("project"))
+        projects = actor.user.memberships.filter(role=Role.OWNER)
+        return self.filter(project__in=projects.values("project"))
 
 
 class AuditEntry(models.Model):

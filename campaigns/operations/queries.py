@@ -218,11 +218,11 @@ def uses_of(
 ) -> dict[int, list[Use]]:
     """By project, in the order of `caps`: six statements at most."""
     source = _Source([project.pk for project in projects])
-    used = {cap: _READ[cap](source) for cap in caps}
+    use_by_cap = {cap: _READ[cap](source) for cap in caps}
     return {
         project.pk: [
             Use(cap, *each.get(project.pk, (0.0, 0.0)), source.ceiling(cap, project))
-            for cap, each in used.items()
+            for cap, each in use_by_cap.items()
         ]
         for project in projects
     }
@@ -273,21 +273,23 @@ class _Source:
         return Ceiling(most_for(cap, project))
 
 
-_Used = dict[int, tuple[float, float]]  # by project: used, planned
+_UseByProject = dict[int, tuple[float, float]]  # by project: used, planned
 
 
-def _counts(model: type[Model], projects: Sequence[int]) -> _Used:
+def _counts(model: type[Model], projects: Sequence[int]) -> _UseByProject:
     rows = model.objects.outside_trash().filter(project__in=projects).order_by()
     return {pk: (n, 0.0) for pk, n in rows.values_list("project").annotate(n=Count("pk"))}
 
 
-def _stored(source: _Source) -> _Used:
+def _stored(source: _Source) -> _UseByProject:
     rows = RunUse.objects.filter(project__in=source.projects).order_by().values_list("project")
-    stored = dict(rows.annotate(n=STORED_BYTES))
-    return {pk: (stored.get(pk) or 0, source.load[pk].planned_bytes) for pk in source.projects}
+    bytes_by_project = dict(rows.annotate(n=STORED_BYTES))
+    return {
+        pk: (bytes_by_project.get(pk) or 0, source.load[pk].planned_bytes) for pk in source.projects
+    }
 
 
-_READ: dict[Cap, Callable[[_Source], _Used]] = {
+_READ: dict[Cap, Callable[[_Source], _UseByProject]] = {
     RUNS: lambda source: {pk: (each.runs, 0.0) for pk, each in source.active.items()},
     SLOTS: lambda source: {pk: (each.slots, 0.0) for pk, each in source.active.items()},
     LOAD_HOURS: lambda source: {
@@ -363,14 +365,14 @@ def stored_kinds() -> list[StoredKind]:
 def stored_projects() -> QuerySet[RunUse, dict]:
     """What the runs of each project that has any have stored, the largest first."""
     rows = RunUse.objects.filter(measured_at__isnull=False).order_by()
-    named = rows.values("project", name=F("project__name"))
-    return _summed(named).order_by("-total", "project")
+    by_name = rows.values("project", name=F("project__name"))
+    return _sums(by_name).order_by("-total", "project")
 
 
 def stored_of(project: Project) -> dict[str, int]:
     """As a row of `stored_projects`, of one project."""
     rows = RunUse.objects.filter(project=project, measured_at__isnull=False).order_by()
-    return _summed(rows.values("project")).order_by("project").first() or {}
+    return _sums(rows.values("project")).order_by("project").first() or {}
 
 
 def growth(project: Project | None = None) -> list[tuple[date, int, int]]:
@@ -382,7 +384,7 @@ def growth(project: Project | None = None) -> list[tuple[date, int, int]]:
     return list(days.annotate(n=Count("pk"), size=STORED_BYTES).order_by("-day"))
 
 
-def _summed(rows):
+def _sums(rows):
     return rows.annotate(
         n_runs=Count("pk"),
         n_seconds=Sum("n_seconds"),

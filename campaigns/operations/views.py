@@ -160,21 +160,16 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def injector_host_list(request):
     """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
     rows = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
+    projects = Project.objects.visible_to(actor_of(request))
+    number = request.GET.get("project", "")
     context = {
         "hosts": rows,
         "n_alive": sum(host.is_alive for host in rows),
         "n_slots": sum(host.slots for host in rows if host.is_alive),
         "n_busy": sum(host.busy for host in rows if host.is_alive),
-        "project": _project_of(request),
+        "project": projects.filter(pk=int(number)).first() if number.isdecimal() else None,
     }
     return render(request, "operations/injector_hosts.html", context)
-
-
-def _project_of(request) -> Project | None:
-    number = request.GET.get("project", "")
-    if not number.isdecimal():
-        return None
-    return Project.objects.visible_to(actor_of(request)).filter(pk=int(number)).first()
 
 
 @for_administrators

@@ -39,10 +39,10 @@ def keep_bodies(project: Project, steps: Iterable[Step]) -> None:
 
 def keep_body(project: Project, blob: Blob) -> bool:
     """Store a file; whether it is stored now."""
-    stored = StoredBody.objects.filter(project=project, sha256=blob.sha256)
+    rows = StoredBody.objects.filter(project=project, sha256=blob.sha256)
     # Whoever removes what nobody uses leaves it then.
-    if stored.update(used_at=Now()) or blob.data is None:
-        return stored.exists()
+    if rows.update(used_at=Now()) or blob.data is None:
+        return rows.exists()
     hold(project)  # so that two at once do not exceed the limit together
     sizes = StoredBody.objects.filter(project=project).aggregate(n_bytes=Sum(Length("data")))
     if (sizes["n_bytes"] or 0) + blob.size_bytes > MOST_BYTES:
@@ -59,11 +59,11 @@ def keep_body(project: Project, blob: Blob) -> bool:
 def load_bodies(project_id: int, *plans: Any) -> dict[str, Any]:
     """{"bodies": {digest: base64}} of what the JSON of these plans or steps refers to; {} without
     any."""
-    wanted = set(digests_in(plans))
-    if not wanted:
+    digests = set(digests_in(plans))
+    if not digests:
         return {}
-    stored = StoredBody.objects.filter(project=project_id, sha256__in=wanted)
-    rows = stored.values_list("sha256", "data")
+    bodies = StoredBody.objects.filter(project=project_id, sha256__in=digests)
+    rows = bodies.values_list("sha256", "data")
     return {"bodies": {digest: base64.b64encode(data).decode() for digest, data in rows}}
 
 
@@ -85,7 +85,7 @@ def create_plan(
     """Raises InvalidPlan for an invalid spec, InvalidFields for an invalid name or secret."""
     require(by, Action.EDIT, project)
     plan = SavedPlan(project=project)
-    value = checked(plan, name, spec)
+    value = check(plan, name, spec)
     with transaction.atomic():
         require_room(project, {PLANS: 1})
         keep_bodies(project, value.steps)
@@ -129,11 +129,11 @@ def edit_plan(
         hold(plan)
         if plan.archived_at:
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
-        value = checked(plan, name, spec)
+        value = check(plan, name, spec)
         keep_bodies(plan.project, value.steps)
         clean = value.to_json()
-        wanted = {"name": clean_item_name(plan, name), **clean}
-        check_unchanged(opened, stored=content_of(plan), wanted=wanted)
+        new_content = {"name": clean_item_name(plan, name), **clean}
+        check_unchanged(opened, stored=content_of(plan), wanted=new_content)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
         latest = plan.latest
@@ -142,17 +142,17 @@ def edit_plan(
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
 
 
-def checked(saved: SavedPlan, name: str, spec: dict[str, Any]) -> Plan:
+def check(row: SavedPlan, name: str, spec: dict[str, Any]) -> Plan:
     """The spec's plan, to be stored in this one. Errors of name and spec are raised together."""
     errors: dict[str, str] = {}
     try:
-        clean_item_name(saved, name)
+        clean_item_name(row, name)
     except InvalidFields as fault:
         errors = fault.errors
     try:
         plan = Plan.from_json(spec)
         # What a plan of an earlier release has, it may keep.
-        stored = saved.latest.value().thresholds if saved.pk else ()
+        stored = row.latest.value().thresholds if row.pk else ()
         errors |= {
             f"thresholds.{index}.limit": f"{rule.rule} is {why}"
             for index, rule in enumerate(plan.thresholds)

@@ -96,19 +96,19 @@ def plan_new(request: HttpRequest, actor: Actor, project: Project):
     preset = PRESETS.get(request.GET.get("preset", ""))
     # The plan of the project that a new one begins with.
     number = whole(request.GET.get("copy", ""))
-    copied = project.plans.filter(archived_at=None, pk=number).first() if number else None
+    source = project.plans.filter(archived_at=None, pk=number).first() if number else None
     form = PlanForm()
     if preset:
         form = PlanForm.of(preset.name, preset.spec)
-    elif copied:
-        form = PlanForm.of(f"{copied.name} copy"[:100], copied.latest.value().to_json())
+    elif source:
+        form = PlanForm.of(f"{source.name} copy"[:100], source.latest.value().to_json())
     if "arrange" in request.POST:
-        form = _arranged(request)
+        form = _rearranged_form(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         form.base = preset and preset.spec
         new = SavedPlan(project=project)
-        if version := _saved(form, new, services.create_plan, by=actor, project=project):
+        if version := _save(form, new, services.create_plan, by=actor, project=project):
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
@@ -116,7 +116,7 @@ def plan_new(request: HttpRequest, actor: Actor, project: Project):
     return _form_page(request, project, form, preset=preset)
 
 
-def _arranged(request: HttpRequest) -> PlanForm:
+def _rearranged_form(request: HttpRequest) -> PlanForm:
     """The form with its steps in another order, where no script does it; a file is chosen again."""
     return PlanForm(initial=rearranged(request.POST.dict(), request.POST["arrange"]))
 
@@ -135,25 +135,28 @@ def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
     spec = latest.value().to_json()
     form = PlanForm.of(plan.name, spec)
     if "arrange" in request.POST:
-        form = _arranged(request)
+        form = _rearranged_form(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         form.base = spec
-        edited = {"service": services.edit_plan, "by": actor, "plan": plan}
-        if version := _saved(form, plan, edit.save, **edited):
+        how = {"service": services.edit_plan, "by": actor, "plan": plan}
+        if version := _save(form, plan, edit.save, **how):
             words = f"Version {version.number} created. Earlier results keep theirs."
             if version.pk == latest.pk:
                 words = f"No changes to the requests. Version {version.number} is still the latest."
             messages.success(request, words)
             return redirect("plan-detail", plan=plan.pk)
-    stored = find(SavedPlan, actor, pk=plan.pk)
-    return _form_page(request, plan.project, form, plan=stored, edit=edit)
+    row = find(SavedPlan, actor, pk=plan.pk)
+    return _form_page(request, plan.project, form, plan=row, edit=edit)
 
 
 @signed_in_safe(SavedPlan.objects.select_related("project"))
 def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
     versions = queries.versions_of(plan)
-    version = _chosen(versions, request.GET.get("version"))
+    number = request.GET.get("version") or str(versions[0].number)
+    version = next((each for each in versions if str(each.number) == number), None)
+    if version is None:
+        raise Http404
     value = version.value()
     preset = next((each for each in PRESETS.values() if each.spec == value.to_json()), None)
     context = {
@@ -187,22 +190,13 @@ def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) 
     raise Http404
 
 
-def _saved(form: PlanForm, saved: SavedPlan, save: Any, /, **given: Any) -> PlanVersion | None:
+def _save(form: PlanForm, row: SavedPlan, save: Any, /, **kwargs: Any) -> PlanVersion | None:
     if not form.is_valid():
-        form.add_other_faults(partial(services.checked, saved))
-    version = saved_by(form, save, **given)
+        form.add_other_faults(partial(services.check, row))
+    version = saved_by(form, save, **kwargs)
     for blob in () if version else form.uploads:
-        keep_body(saved.project, blob)  # so that nobody has to choose it again
+        keep_body(row.project, blob)  # so that nobody has to choose it again
     return version
-
-
-def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
-    if not number:
-        return versions[0]
-    for version in versions:
-        if str(version.number) == number:
-            return version
-    raise Http404
 
 
 def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None, edit=None):
@@ -223,7 +217,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "endpoints": [each for each in of_targets if each.scheme in ("http", "https")],
         "has_secret": plan is not None and hasattr(plan, "secret"),
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
-        **preview_of(_completed(form.data if form.is_bound else form.initial)),
+        **preview_of(_filled_form(form.data if form.is_bound else form.initial)),
     }
     return render_page(request, "plans/form.html", project, **context)
 
@@ -264,7 +258,7 @@ class Preview:
 @signed_in_post(Project, Action.EDIT)
 def plan_preview(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The plan form's fragments for the current input."""
-    return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
+    return render(request, "plans/_preview.html", preview_of(_filled_form(request.POST)))
 
 
 @signed_in_post(Project, Action.EDIT)
@@ -308,10 +302,16 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
     """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun, and what
     the closed parts of the form say}."""
     plan = _plan_of(form)
-    data = form.cleaned_data
+    data, problem = form.cleaned_data, ""
+    if plan is None:
+        faulty = next(((n, field) for n, field in form.fields.items() if n in form.errors), None)
+        problem = next(iter(form.non_field_errors()), "")
+        if faulty:
+            name, field = faulty
+            problem = f"{field.label or name.capitalize()}: {form.errors[name][0]}"
     return {
         "preview": plan and _preview(plan),
-        "problem": "" if plan else _first_problem(form),
+        "problem": problem,
         "arrivals": arrival_noun(
             data.get("model"), data.get("arrival_unit"), is_exchange=form.is_exchange
         ),
@@ -326,7 +326,7 @@ def charts_of(plan: Plan) -> Charts:
     return load_charts(curve, curve_unit(plan), load_sentence(plan))
 
 
-def _completed(values: Mapping[str, Any]) -> _PreviewForm:
+def _filled_form(values: Mapping[str, Any]) -> _PreviewForm:
     """A bound form; values missing in `values` have a new form's defaults."""
     new = {name: field.initial for name, field in PlanForm.base_fields.items()}
     return _PreviewForm(new | {name: values[name] for name in values})
@@ -337,10 +337,10 @@ def _plan_of(form: _PreviewForm) -> Plan | None:
     if not form.is_valid():
         return None
     spec = form.spec()
-    read = {name: spec[name] for name in _READ if name in spec}
+    values = {name: spec[name] for name in _READ if name in spec}
     parts = {"exchange": {}} if form.is_exchange else {"steps": spec["steps"]}
     try:
-        return Plan.from_json(read | parts)
+        return Plan.from_json(values | parts)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)
         return None
@@ -359,13 +359,6 @@ def _preview(plan: Plan) -> Preview:
         charts=charts_of(plan),
         sessions=sessions_words(estimate.sessions),
     )
-
-
-def _first_problem(form: _PreviewForm) -> str:
-    for name, field in form.fields.items():
-        if name in form.errors:
-            return f"{field.label or name.capitalize()}: {form.errors[name][0]}"
-    return next(iter(form.non_field_errors()), "")
 
 
 # The last part of a load without a planned end is dotted.
@@ -394,7 +387,7 @@ def load_charts(curve: LoadCurve, unit: str, sentence: str) -> Charts:
         series.append(
             Series(style=_INK, look="foot", radius=1.5, x=arrivals, y=[0.0] * len(arrivals))
         )
-    hatched = "; hatched = warm-up, not counted" if begin < 0 else ""
+    hatching = "; hatched = warm-up, not counted" if begin < 0 else ""
     return Charts(
         "load",
         "Load of one run",
@@ -411,7 +404,7 @@ def load_charts(curve: LoadCurve, unit: str, sentence: str) -> Charts:
                 bands=[Band(low=begin, high=0, look="hatch")] if begin < 0 else [],
                 marks=[Mark(at=0, colour="line-control")] if begin < 0 else [],
                 reads=[f"{level:,.4g} {unit}" for level in by_second.values()],
-                note=f"{sentence} Seconds on the x axis{hatched}.",
+                note=f"{sentence} Seconds on the x axis{hatching}.",
             )
         ],
         places=Places(x=list(by_second), at=[f"{second:,.4g} s" for second in by_second]),

@@ -84,8 +84,8 @@ def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
         if len(paste.requests) > 1:
             project = project or typed_targets.first_project(by=actor)
             return choice_page(request, project, text, paste)
-        (typed,) = paste.requests
-        probe = typed_targets.try_typed(by=actor, project=project, request=typed)
+        (request_typed,) = paste.requests
+        probe = typed_targets.try_typed(by=actor, project=project, request=request_typed)
     except FilesMissing as fault:
         return field_page(request, project, text=text, files=_numbered(paste, fault))
     except (NotUnderstood, Refused) as fault:
@@ -124,20 +124,20 @@ def field_page(
     """The page before anything was tried: what this is, the field, a good result to look at.
     `files`: those that the request names, to be chosen."""
     actor = actor_of(request)
-    stored = stored_sample(actor)
+    sample = stored_sample(actor)
     context = {
         **_page(request, project),
         "text": text,
         "fault": fault,
         "files": files,
         "machine": machine_checks(),
-        "stored": stored,
+        "stored": sample,
         "here": samples(actor).filter(started_at__isnull=False).first(),
         "questions": ASKED_QUESTIONS,
     }
-    if stored:
-        answer = answer_of(stored)
-        cards = cards_of(answer, stored.practical_threshold)
+    if sample:
+        answer = answer_of(sample)
+        cards = cards_of(answer, sample.practical_threshold)
         context |= {"sentence": answer.gist.sentence, "cards": cards}
     response = render(request, "probes/first.html", context, status=status)
     if text:
@@ -161,20 +161,20 @@ def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpRe
     """What came back and the three questions; a POST starts the one that it names, or opens its
     form."""
     number = request.POST.get("probe") or request.GET.get("probe", "")
-    tried = tried_of(target, whole(number), timezone.now())
+    answers = tried_of(target, whole(number), timezone.now())
     if request.method == "POST":
         require(actor, Action.EDIT, target.project)
-        if tried and "other" in request.POST:
-            typed_targets.try_other(by=actor, probe=tried.typed, text=request.POST["other"])
-            return redirect(_address_of(tried.typed))
+        if answers and "other" in request.POST:
+            typed_targets.try_other(by=actor, probe=answers.typed, text=request.POST["other"])
+            return redirect(_address_of(answers.typed))
         question = QUESTIONS.get(request.POST.get("question", ""))
-        if question is None or tried is None:
+        if question is None or answers is None:
             raise Refused("Choose one of the questions, after one request was tried.")
         values = {
             "by": actor,
             "question": question,
-            "step": tried.step,
-            "probes": [each.probe for each in tried.right],
+            "step": answers.step,
+            "probes": [each.probe for each in answers.right],
         }
         if question.has_form:
             (cell,) = typed_targets.cells_of_question(**values)
@@ -182,54 +182,45 @@ def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpRe
             return redirect(form(cell))
         campaign = typed_targets.start_question(**values)
         return redirect("campaign-detail", campaign=campaign.pk)
+    web = target.endpoints.filter(archived_at=None, scheme__in=("http", "https"))
+    endpoint = web.order_by("-scheme").first()
+    address = f"{endpoint.origin}/" if endpoint else ""
     context = {
         **_page(request, target.project),
         "target": target,
-        "tried": tried,
-        "text": tried.text if tried else _address_to_try(target),
+        "tried": answers,
+        "text": answers.text if answers else address,
         # Those that can be asked, each with what it takes.
         "questions": [
-            {"question": question, "takes": _takes(question, tried)}
-            for question in (QUESTIONS.values() if tried and tried.is_finished else ())
-            if question.arms(tried.schemes)
+            {"question": question, "takes": _takes(question, answers)}
+            for question in (QUESTIONS.values() if answers and answers.is_finished else ())
+            if question.arms(answers.schemes)
         ],
-        "recommended": recommended(tried.schemes) if tried else "",
-        **_drawn(tried),
+        "recommended": recommended(answers.schemes) if answers else "",
     }
+    if answers:  # the endpoints with their bars, the axis, and the names of the parts in them
+        drawing = draw_stacked([each.report for each in answers.endpoints])
+        parts = {part.name for row in drawing.rows for part in row}
+        context |= {
+            "rows": list(zip(answers.endpoints, drawing.rows, strict=True)),
+            "ticks": drawing.ticks,
+            "part_names": [name for name in PARTS if name in parts],
+        }
     return render(request, "probes/page.html", context)
 
 
-def _drawn(tried: Tried | None) -> dict[str, Any]:
-    """The endpoints with their bars, the axis, and the names of the parts in them."""
-    if tried is None:
-        return {}
-    drawing = draw_stacked([each.report for each in tried.endpoints])
-    used = {part.name for row in drawing.rows for part in row}
-    return {
-        "rows": list(zip(tried.endpoints, drawing.rows, strict=True)),
-        "ticks": drawing.ticks,
-        "part_names": [name for name in PARTS if name in used],
-    }
-
-
-def _address_to_try(target: Target) -> str:
-    web = target.endpoints.filter(archived_at=None, scheme__in=("http", "https"))
-    endpoint = web.order_by("-scheme").first()
-    return f"{endpoint.origin}/" if endpoint else ""
-
-
-def _takes(question: Question, tried: Tried) -> tuple[str, str]:
+def _takes(question: Question, answers: Tried) -> tuple[str, str]:
     """(how long, how many requests) in words."""
-    request_sent = tried.typed.request
+    request_sent = answers.typed.request
     facts = (
         request_sent.get("auth", {}),
         request_sent.get("http_version", ""),
         request_sent.get("redirects", ""),
     )
-    plan = Plan.from_json(question.spec(tried.step, *facts))
+    plan = Plan.from_json(question.spec(answers.step, *facts))
     if question.is_search:
         return search_words(usual_cost(plan))
-    modes = [mode for _, mode in question.arms(tried.schemes)]
+    modes = [mode for _, mode in question.arms(answers.schemes)]
     if question.is_ladder:
         modes = [RUNGS[key].mode for key in USUAL_RUNGS]
     tests, pause_s = [(plan, mode, 1) for mode in modes], question.pause_s
@@ -296,28 +287,23 @@ def choice_page(
     request: HttpRequest, project: Project, text: str, paste: Paste, **more
 ) -> HttpResponse:
     """Which of several requests become steps; those of third parties are not ticked."""
-    origins = _origins(paste.requests)
+    by_origin: dict[tuple, list[tuple[int, TypedRequest]]] = {}
+    for number, each in enumerate(paste.requests):
+        by_origin.setdefault(each.origin, []).append((number, each))
+    origins = [
+        {
+            "place": requests[0][1].address.removesuffix(requests[0][1].path),
+            "requests": requests,
+            "is_first": requests[0][0] == 0,
+        }
+        for requests in by_origin.values()
+    ]
     first = [number for each in origins if each["is_first"] for number, _ in each["requests"]]
     numbers = more.pop("chosen", None)
     ticked = set(first[:MAX_STEPS]) if numbers is None else numbers
     return _paste_page(
         request, project, text=text, note=paste.note, origins=origins, ticked=ticked, **more
     )
-
-
-def _origins(requests: Sequence[TypedRequest]) -> list[dict[str, Any]]:
-    """By origin: its `place` and `requests`, each with its number; `is_first`: of the first one."""
-    by_origin: dict[tuple, list[tuple[int, TypedRequest]]] = {}
-    for number, each in enumerate(requests):
-        by_origin.setdefault(each.origin, []).append((number, each))
-    return [
-        {
-            "place": numbered[0][1].address.removesuffix(numbered[0][1].path),
-            "requests": numbered,
-            "is_first": numbered[0][0] == 0,
-        }
-        for numbered in by_origin.values()
-    ]
 
 
 def _paste_page(
@@ -379,6 +365,6 @@ def draw_stacked(reports: Sequence[ProbeReport | None]) -> Stacked:
 
 def _part(part: ProbePhase, scale_us: float) -> StackedPart:
     width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
-    named = f"{part.name} {part.duration_ms}"
-    label = named if width >= _NAME_WIDTH else part.duration_ms if width >= _NUMBER_WIDTH else ""
-    return StackedPart(part.name, label, f"{named} ms", round(part.start_us * scale_us, 3), width)
+    words = f"{part.name} {part.duration_ms}"
+    label = words if width >= _NAME_WIDTH else part.duration_ms if width >= _NUMBER_WIDTH else ""
+    return StackedPart(part.name, label, f"{words} ms", round(part.start_us * scale_us, 3), width)

@@ -111,10 +111,10 @@ def encrypt(secret: str) -> str:
     return _vault().encrypt(secret.encode()).decode()
 
 
-def decrypt(stored: str) -> str:
+def decrypt(ciphertext: str) -> str:
     """The secret, decrypted with whichever key fits. Raises Refused if none does."""
     try:
-        return _vault().decrypt(stored.encode()).decode()
+        return _vault().decrypt(ciphertext.encode()).decode()
     except InvalidToken:
         raise Refused(
             "A stored secret cannot be decrypted with any key in BENCHSITE_VAULT_KEYS. Add the key "
@@ -122,17 +122,17 @@ def decrypt(stored: str) -> str:
         ) from None
 
 
-def encrypt_anew(stored: str) -> str:
+def encrypt_anew(ciphertext: str) -> str:
     """The same secret re-encrypted under the first key, so that older keys can be removed."""
-    return encrypt(decrypt(stored))
+    return encrypt(decrypt(ciphertext))
 
 
 def _vault() -> MultiFernet:
-    derived = (
+    key_bytes = (
         HKDF(SHA256(), length=32, salt=None, info=b"benchsite vault").derive(key.encode())
         for key in settings.VAULT_KEYS
     )
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in derived])
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in key_bytes])
 
 
 def keyed_hash(secret: str, purpose: str) -> str:
@@ -203,19 +203,19 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
     if any(ch < " " or ch == "\x7f" for ch in secret):
         raise InvalidFields({"secret": "Remove line breaks and other control characters."})
     values = {"ciphertext": encrypt(secret), "changed_by": by.user}
-    stored = PlanSecret.objects.select_for_update().filter(plan=plan).first()
-    if stored is not None and not _are_still_its_origins(stored, by, secret):
+    row = PlanSecret.objects.select_for_update().filter(plan=plan).first()
+    if row is not None and not _are_still_its_origins(row, by, secret):
         values["origins"] = []
     PlanSecret.objects.update_or_create(plan=plan, defaults=values)
     audit.note(by, AuditEvent.SECRET_STORED, _label(plan), project=plan.project)
 
 
-def _are_still_its_origins(stored: PlanSecret, by: Actor, secret: str) -> bool:
+def _are_still_its_origins(row: PlanSecret, by: Actor, secret: str) -> bool:
     """Origins that somebody else chose for another secret may be theirs."""
-    if stored.changed_by_id == by.user.pk:
+    if row.changed_by_id == by.user.pk:
         return True
     try:
-        return decrypt(stored.ciphertext) == secret
+        return decrypt(row.ciphertext) == secret
     except Refused:
         return False
 
@@ -228,7 +228,13 @@ def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any
     """A shard's order with the secrets that its launcher adds. `runs`: those of its arms, or the
     only one. Raises Refused if no key decrypts a stored secret."""
     rows = Run.objects.select_related("test__endpoint").in_bulk(runs)
-    secrets = [{**_credentials(rows[pk]), **secret_of(rows[pk].test.endpoint)} for pk in runs]
+    secrets = []
+    for pk in runs:
+        frozen, of_plan = rows[pk].frozen, {}
+        if frozen.plan.auth.kind != AuthKind.NONE:
+            secrets_of_run = PlanSecret.objects.filter(plan__versions__tests__runs=pk)
+            of_plan = _for_origin(secrets_of_run, frozen.endpoint.place)
+        secrets.append(of_plan | secret_of(rows[pk].test.endpoint))
     if "arms" not in order:
         return {**order, "secrets": secrets[0]} if secrets[0] else {**order}
     arms = [
@@ -236,13 +242,6 @@ def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any
         for arm, own in zip(order["arms"], secrets, strict=True)
     ]
     return {**order, "arms": arms}
-
-
-def _credentials(run: Run) -> dict[str, str]:
-    if run.frozen.plan.auth.kind == AuthKind.NONE:
-        return {}
-    stored = PlanSecret.objects.filter(plan__versions__tests__runs=run.pk)
-    return _for_origin(stored, run.frozen.endpoint.place)
 
 
 def secret_of_plan(plan: int | None, endpoint: Endpoint) -> dict[str, str]:
@@ -256,17 +255,17 @@ def secret_of_plan(plan: int | None, endpoint: Endpoint) -> dict[str, str]:
 
 
 def _for_origin(secrets, origin: str) -> dict[str, str]:
-    stored = secrets.select_related("plan").first()
-    if stored is None:
+    row = secrets.select_related("plan").first()
+    if row is None:
         return {}
-    if origin not in stored.origins:
-        raise Refused(_not_for(stored, origin))
-    return {"auth": decrypt(stored.ciphertext)}
+    if origin not in row.origins:
+        raise Refused(_not_for(row, origin))
+    return {"auth": decrypt(row.ciphertext)}
 
 
-def _not_for(stored: PlanSecret, origin: str) -> str:
+def _not_for(row: PlanSecret, origin: str) -> str:
     return (
-        f"The secret of {stored.plan} was not entered for {origin}. To send it there, edit the "
+        f"The secret of {row.plan} was not entered for {origin}. To send it there, edit the "
         "plan and enter it again, or let the person who entered it send the first request."
     )
 
@@ -274,11 +273,11 @@ def _not_for(stored: PlanSecret, origin: str) -> str:
 def share_secret(*, by: Actor, source: int, plan: SavedPlan) -> None:
     """Give a plan the stored secret of another plan of its project."""
     require(by, Action.EDIT, plan.project)
-    stored = PlanSecret.objects.filter(plan=source, plan__project=plan.project_id).first()
-    if stored is not None:
+    row = PlanSecret.objects.filter(plan=source, plan__project=plan.project_id).first()
+    if row is not None:
         # Still as entered by whoever entered it, for the same origins.
-        copied = ("ciphertext", "changed_by", "origins")
-        values = {name: getattr(stored, name) for name in copied}
+        columns = ("ciphertext", "changed_by", "origins")
+        values = {name: getattr(row, name) for name in columns}
         PlanSecret.objects.update_or_create(plan=plan, defaults=values)
         audit.note(by, AuditEvent.SECRET_STORED, _label(plan), project=plan.project)
 
@@ -298,15 +297,15 @@ def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
     """Let the plan's secret, if it has one, be sent to this endpoint's origin. Raises Refused
     unless it may be already, or `by` is who entered it."""
     secrets = PlanSecret.objects.select_for_update(of=("self",)).select_related("plan__project")
-    stored = secrets.filter(plan=version.plan_id).first()
+    row = secrets.filter(plan=version.plan_id).first()
     place = endpoint.described().place
-    if stored is None or place in stored.origins:
+    if row is None or place in row.origins:
         return
-    if stored.changed_by_id != by.user.pk:
-        raise Refused(_not_for(stored, place))
-    PlanSecret.objects.filter(pk=stored.pk).update(origins=[*stored.origins, place])
-    label = f"{_label(stored.plan)}, {place}"
-    audit.note(by, AuditEvent.SECRET_BOUND, label, project=stored.plan.project)
+    if row.changed_by_id != by.user.pk:
+        raise Refused(_not_for(row, place))
+    PlanSecret.objects.filter(pk=row.pk).update(origins=[*row.origins, place])
+    label = f"{_label(row.plan)}, {place}"
+    audit.note(by, AuditEvent.SECRET_BOUND, label, project=row.plan.project)
 
 
 # Where allauth has what is encrypted of a second factor.
@@ -320,10 +319,10 @@ def rotate_secrets() -> int:
     models = apps.get_models()
     columns = [(model, column) for model in models for column in getattr(model, "encrypted", ())]
     for model, column in columns:
-        for pk, stored in model.objects.exclude(**{column: ""}).values_list("pk", column):
+        for pk, ciphertext in model.objects.exclude(**{column: ""}).values_list("pk", column):
             # update() leaves changed_at alone: it records changes by people.
-            rows = model.objects.filter(pk=pk, **{column: stored})
-            rows.update(**{column: encrypt_anew(stored)})
+            rows = model.objects.filter(pk=pk, **{column: ciphertext})
+            rows.update(**{column: encrypt_anew(ciphertext)})
             n_stored += 1
     for factor in Authenticator.objects.filter(type__in=_SECRET_OF):
         name = _SECRET_OF[factor.type]

@@ -113,8 +113,10 @@ def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
     row, actor = get_object_or_404(Project, pk=project), actor_of(request)
     edit = Edit(request, lambda: content_of(row), {cap.name: cap.title for cap in PROJECT_CAPS})
     form = CapsForm(request.POST or None, project=row)
-    saved = form.is_valid() and edit.save(set_caps, by=actor, project=row, caps=form.cleaned_data)
-    if saved:
+    is_saved = form.is_valid() and edit.save(
+        set_caps, by=actor, project=row, caps=form.cleaned_data
+    )
+    if is_saved:
         messages.success(request, f"The caps of {row.name} are set.")
         return redirect("caps")
     # Not "project": the top bar would offer the places of one that the administrator may not see.
@@ -135,7 +137,7 @@ def target_ownership(request: HttpRequest, by: Actor, target: Target) -> str:
         case "token":
             return f"Put the file on {claim.host}, then check it."
         case "check":
-            return _checked(by, claim)
+            return _check_in_words(by, claim)
         case "ask":
             targets.ask_approval(by=by, claim=claim, reason=request.POST.get("reason", ""))
             return f"{claim.host} is on the administrators' list."
@@ -172,7 +174,7 @@ def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
             targets.refuse(by=actor, claim=row, reason=reason)
             message = f"{row.host} is refused. {row.project.name} reads why."
         case "check":
-            message = _checked(actor, row)
+            message = _check_in_words(actor, row)
         case "withdraw":
             message = _withdrawn(request, row)
         case _:
@@ -181,7 +183,7 @@ def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
     return redirect("ownership")
 
 
-def _checked(actor: Actor, claim: HostClaim) -> str:
+def _check_in_words(actor: Actor, claim: HostClaim) -> str:
     targets.check_host(by=actor, claim=claim)
     return f"A worker looks at {claim.host} now. Reload this page in a few seconds."
 
@@ -198,8 +200,8 @@ _ROWS = OwnTlsProfile.objects.select_related("project")
 
 @signed_in_safe(Project)
 def tls_profile_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    used, own = endpoints_by_profile(project), project.tls_profiles.all()
-    context = {"own": [(each, used.get(each.name, ())) for each in own]}
+    endpoint_names, own = endpoints_by_profile(project), project.tls_profiles.all()
+    context = {"own": [(each, endpoint_names.get(each.name, ())) for each in own]}
     context["ready"] = PROFILES.values()
     return render_page(request, "targets/tls_profiles.html", project, **context)
 
@@ -209,8 +211,8 @@ def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> Htt
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
     start = PROFILES.get(request.GET.get("from", ""))
     form = TlsProfileForm(request.POST or None, initial=start and start.offers)
-    if saved := saved_by(form, targets.create_profile, by=actor, project=project):
-        messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
+    if profile := saved_by(form, targets.create_profile, by=actor, project=project):
+        messages.success(request, f"{profile.name} created. Endpoints of targets can name it now.")
         return redirect("tls-profile-list", project=project.pk)
     return render_page(request, "targets/tls_profile_form.html", project, form=form)
 
@@ -219,9 +221,11 @@ def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> Htt
 def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile) -> HttpResponse:
     edit = Edit(request, lambda: targets.content_of_profile(profile), labels_of(TlsProfileForm))
     form = TlsProfileForm(request.POST or None, initial=targets.content_of_profile(profile))
-    saved = saved_by(form, edit.save, service=targets.change_profile, by=actor, profile=profile)
-    if saved:
-        messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
+    is_saved = saved_by(form, edit.save, service=targets.change_profile, by=actor, profile=profile)
+    if is_saved:
+        messages.success(
+            request, f"{is_saved.name} saved. Runs that were queued keep what they had."
+        )
         return redirect("tls-profile-list", project=profile.project_id)
     endpoints = endpoints_by_profile(profile.project).get(profile.name, ())
     context = {"form": form, "edit": edit, "profile": profile, "endpoints": endpoints}

@@ -127,9 +127,9 @@ class VisibleViewSet(GenericViewSet):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        if request.method in _CHANGES and (named := request.headers.get("If-Match")):
+        if request.method in _CHANGES and (if_match := request.headers.get("If-Match")):
             # A proxy, or we, may have compressed what was read: then its tag is a weak one.
-            tags = [tag.removeprefix("W/") for tag in parse_etags(named)]
+            tags = [tag.removeprefix("W/") for tag in parse_etags(if_match)]
             if tags != ["*"] and self._etag() not in tags:
                 raise ChangedSince
 

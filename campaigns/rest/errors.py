@@ -40,8 +40,8 @@ def error_body(code: str, message: str, fields: dict[str, str] | None = None) ->
     faults = fields or {}
     if (n_more := len(faults) - MOST_FAULTS) > 0:
         message = f"{message} {n_more:,} more are not named here."
-    named = {_short(name): _short(faults[name]) for name in islice(faults, MOST_FAULTS)}
-    return {"error": {"code": code, "message": message, "fields": named}}
+    shown_faults = {_short(name): _short(faults[name]) for name in islice(faults, MOST_FAULTS)}
+    return {"error": {"code": code, "message": message, "fields": shown_faults}}
 
 
 def _short(text: str) -> str:
@@ -66,7 +66,10 @@ def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
     http_status, code, message = _judge(Http404() if is_of_what_is_gone(error) else error)
     if http_status == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("API: %s", context.get("request"), exc_info=error)
-    return Response(error_body(code, message, _fields_of(error)), http_status)
+    prefix = "spec." if isinstance(error, InvalidPlan) else ""
+    errors = error.errors if isinstance(error, InvalidPlan | InvalidFields) else {}
+    fields = {f"{prefix}{path}": text for path, text in errors.items()}
+    return Response(error_body(code, message, fields), http_status)
 
 
 def _judge(error: Exception) -> tuple[int, str, str]:
@@ -100,17 +103,11 @@ def flat(detail: Any, path: str = "") -> dict[str, str]:
     return {
         name: text
         for key, value in pairs
-        for name, text in flat(value, _joined(path, str(key))).items()
+        for name, text in flat(value, _join_path(path, str(key))).items()
     }
 
 
-def _joined(path: str, key: str) -> str:
+def _join_path(path: str, key: str) -> str:
     if key == "non_field_errors":
         return path or "body"
     return f"{path}.{key}" if path else key
-
-
-def _fields_of(error: Exception) -> dict[str, str]:
-    if isinstance(error, InvalidPlan):
-        return {f"spec.{path}": text for path, text in error.errors.items()}
-    return error.errors if isinstance(error, InvalidFields) else {}

@@ -151,24 +151,21 @@ class StrictSerializer(InputSerializer):
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if isinstance(data, Mapping):
-            unknown = self._unknown([name for name in data if name not in self.fields])
-            mistyped = {
+            # The first by name: there may be as many as fit into a body.
+            names = [name for name in data if name not in self.fields]
+            sentence = f"Unknown field. Available fields: {', '.join(self.fields)}."
+            most = len(names) if len(names) <= MOST_FAULTS else MOST_FAULTS - 1
+            unknown = {name: [sentence] for name in names[:most]}
+            if more := len(names) - most:
+                unknown["non_field_errors"] = [f"{more:,} more fields are unknown."]
+            wrong_types = {
                 name: [_innermost(field).error_messages["invalid"]]
                 for name, field in self.fields.items()
                 if self.is_json and _is_mistyped(field, data.get(name))
             }
-            if unknown or mistyped:
-                raise serializers.ValidationError(unknown | mistyped)
+            if unknown or wrong_types:
+                raise serializers.ValidationError(unknown | wrong_types)
         return super().to_internal_value(data)
-
-    def _unknown(self, names: list[str]) -> dict[str, list[str]]:
-        """The first by name: there may be as many as fit into a body."""
-        sentence = f"Unknown field. Available fields: {', '.join(self.fields)}."
-        if len(names) <= MOST_FAULTS:
-            return {name: [sentence] for name in names}
-        named = names[: MOST_FAULTS - 1]
-        others = f"{len(names) - len(named):,} more fields are unknown."
-        return {**{name: [sentence] for name in named}, "non_field_errors": [others]}
 
 
 class QuerySerializer(StrictSerializer):

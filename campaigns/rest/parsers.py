@@ -129,7 +129,13 @@ class SecondPages(Pages):
     after_param = "after_row"
 
     def paginate_queryset(self, queryset, request, view=None):
-        edge = self._edge_of(request)
+        after = request.query_params.get(self.after_param)
+        edge = None
+        if after is not None:
+            match = re.fullmatch(r"(-?\d{1,9})\.(\d{1,9})\.(\d{1,9})", after)
+            if match is None:
+                raise ValidationError({self.after_param: ["Take it from the answer's next."]})
+            edge = tuple(map(int, match.groups()))
         rows = (
             self._after(queryset, request, edge)
             if edge
@@ -145,19 +151,12 @@ class SecondPages(Pages):
             number = paginator.validate_number(self.get_page_number(request, paginator))
         except InvalidPage:
             raise NotFound(self.invalid_page_message) from None
-        rows = list(_beyond(queryset, *edge)[:size])
+        second, step, shard = edge
+        in_step = Q(second=second, step=step, shard__gt=shard)
+        later = Q(second__gt=second) | Q(second=second, step__gt=step) | in_step
+        rows = list(queryset.filter(later, second__gte=second)[:size])
         self.request, self.page = request, Page(rows, number, paginator)
         return rows
-
-    def _edge_of(self, request) -> tuple[int, int, int] | None:
-        after = request.query_params.get(self.after_param)
-        if after is None:
-            return None
-        match = re.fullmatch(r"(-?\d{1,9})\.(\d{1,9})\.(\d{1,9})", after)
-        if match is None:
-            raise ValidationError({self.after_param: ["Take it from the answer's next."]})
-        second, step, shard = map(int, match.groups())
-        return second, step, shard
 
     def get_next_link(self) -> str | None:
         link, last = super().get_next_link(), self._last
@@ -170,10 +169,3 @@ class SecondPages(Pages):
     def get_previous_link(self) -> str | None:
         link = super().get_previous_link()
         return link and remove_query_param(link, self.after_param)
-
-
-def _beyond(rows: QuerySet, second: int, step: int, shard: int) -> QuerySet:
-    """The rows after this one by second, step and shard."""
-    in_step = Q(second=second, step=step, shard__gt=shard)
-    later = Q(second__gt=second) | Q(second=second, step__gt=step) | in_step
-    return rows.filter(later, second__gte=second)

@@ -100,29 +100,27 @@ def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
         for method, operation in operations.items():
             if method in _CHANGES:
                 operation.setdefault("parameters", []).append(_IF_MATCH)
-            for status in sorted(_refusals_of(method, path, operation)):
+            # The statuses in which an operation may refuse a request, from what it takes and gives.
+            statuses = {"401", "429", "503", *_ALSO.get(operation["operationId"], ())}
+            places = {parameter["in"] for parameter in operation.get("parameters", ())}
+            gives = {
+                kind for each in operation["responses"].values() for kind in each.get("content", ())
+            }
+            if gives <= {"application/json"}:
+                statuses.add("406")
+            if method != "get":
+                statuses |= {"403", "409"}
+            if method in _CHANGES:
+                statuses.add("412")
+            if "requestBody" in operation:
+                statuses |= {"400", "404", "413", "415"}
+            if "query" in places:
+                statuses |= {"400", "404", _BEFORE_US}
+            for status in sorted(statuses | ({"404"} if "{" in path else set())):
                 operation["responses"][status] = {"description": REFUSALS[status]} | (
                     {} if status == _BEFORE_US else _IN_THE_SHAPE
                 )
     return result
-
-
-def _refusals_of(method: str, path: str, operation: dict[str, Any]) -> set[str]:
-    """The statuses in which an operation may refuse a request, from what it takes and gives."""
-    statuses = {"401", "429", "503", *_ALSO.get(operation["operationId"], ())}
-    places = {parameter["in"] for parameter in operation.get("parameters", ())}
-    gives = {kind for each in operation["responses"].values() for kind in each.get("content", ())}
-    if gives <= {"application/json"}:
-        statuses.add("406")
-    if method != "get":
-        statuses |= {"403", "409"}
-    if method in _CHANGES:
-        statuses.add("412")
-    if "requestBody" in operation:
-        statuses |= {"400", "404", "413", "415"}
-    if "query" in places:
-        statuses |= {"400", "404", _BEFORE_US}
-    return statuses | ({"404"} if "{" in path else set())
 
 
 @cache
@@ -231,6 +229,13 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Ope
         if status not in _OF_ALL
     ]
     schemes = [name for each in operation.get("security", ()) for name in each]
+    address = re.sub(r"{(\w+)}", lambda match: f"${match[1].upper()}", path)
+    lines = ['curl -H "Authorization: Bearer $TOKEN"']
+    if method != "get":
+        lines.append(f"-X {method.upper()}")
+    if body:
+        text = json.dumps(_sample(schema, body, _DEPTH), ensure_ascii=False)
+        lines += ['-H "Content-Type: application/json"', f"-d '{text}'"]
     return Operation(
         operation["operationId"],
         method.upper(),
@@ -240,7 +245,7 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Ope
         parameters,
         _kind(body) if body else "",
         answers,
-        _example(schema, path, method, body),
+        " \\\n  ".join([*lines, f'"{_ORIGIN}{address}"']),
     )
 
 
@@ -253,16 +258,16 @@ def _answer_kind(answer: Schema) -> str:
 
 def _fields(schema: Schema, prefix: str = "") -> list[Field]:
     """Those of an object within it by dots; of what is no object one without a name."""
-    needed, rows = set(schema.get("required", ())), []
+    required_names, rows = set(schema.get("required", ())), []
     for name, each in schema.get("properties", {}).items():
-        rows.append(Field(f"{prefix}{name}", _kind(each), name in needed, _text(each)))
+        rows.append(Field(f"{prefix}{name}", _kind(each), name in required_names, _text(each)))
         if "properties" in each:
             rows += _fields(each, f"{prefix}{name}.")
     return rows or [Field("", _kind(schema), False, "")]
 
 
-def _text(described: Schema) -> str:
-    return _VALUES.sub("", described.get("description", "")).strip()
+def _text(part: Schema) -> str:
+    return _VALUES.sub("", part.get("description", "")).strip()
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
@@ -282,8 +287,8 @@ def _kind_parts(schema: Schema) -> Iterator[str]:
     if "$ref" in schema:
         yield f"[[{schema['$ref'].rpartition('/')[2]}]]"
     elif "enum" in schema:
-        named = (f"`{each}`" for each in schema["enum"] if each not in {"", None})
-        yield f"one of {', '.join(named)}"
+        values = (f"`{each}`" for each in schema["enum"] if each not in {"", None})
+        yield f"one of {', '.join(values)}"
     elif choices := schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf"):
         yield " or ".join(_kind(each) for each in choices if not _is_blank(each))
     elif schema.get("type") == "array":
@@ -312,17 +317,6 @@ def _bounds(least: float | None, most: float | None, what: str) -> Iterator[str]
     words += [f"{'to' if words else 'at most'} {most:g}"] if most is not None else []
     if words:
         yield " ".join(filter(None, [*words, what]))
-
-
-def _example(schema: Schema, path: str, method: str, body: Schema | None) -> str:
-    address = re.sub(r"{(\w+)}", lambda named: f"${named[1].upper()}", path)
-    lines = ['curl -H "Authorization: Bearer $TOKEN"']
-    if method != "get":
-        lines.append(f"-X {method.upper()}")
-    if body:
-        text = json.dumps(_sample(schema, body, _DEPTH), ensure_ascii=False)
-        lines += ['-H "Content-Type: application/json"', f"-d '{text}'"]
-    return " \\\n  ".join([*lines, f'"{_ORIGIN}{address}"'])
 
 
 def _sample(schema: Schema, of: Schema, depth: int) -> Any:

@@ -74,9 +74,9 @@ COLUMNS = (
     "errors",
     *(
         _time_column(timing, figure)
-        for timing, wanted in _TIMINGS.items()
+        for timing, keys in _TIMINGS.items()
         for figure in _FIGURES
-        if figure in wanted
+        if figure in keys
     ),
     *_LOWS,
 )
@@ -95,6 +95,7 @@ def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
     for each in runs:
         # What ran where, as it was frozen at the start: names that were changed later stay the old.
         frozen, test = each.run.frozen, each.run.test
+        run, judgement = each.run, each.judged
         row = {
             "run": each.run.label,
             "run_id": each.run.pk,
@@ -118,25 +119,18 @@ def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
             "reason": each.run.reason,
             "started_at": each.run.t0 and each.run.t0.isoformat(),
             "ended_at": each.run.ended_at and each.run.ended_at.isoformat(),
-            **_answers(each),
+            "measurement": run.trust,
+            "target_state": run.target_state,
+            "thresholds": each.threshold_state,
+            "thresholds_broken": each.threshold_state and broken_words([each.thresholds]),
+            "precision": run.precision,
+            "measurement_reason": judgement and judgement.measurement.text,
+            "target_reason": judgement and judgement.target.text,
+            "precision_reason": judgement and judgement.precision.text,
             **_figures(each),
         }
         values = (row.get(key, "") for key in COLUMNS)
         yield csv_of_lines([[safe(v) if isinstance(v, str) else v for v in values]])
-
-
-def _answers(each: MeasuredRun) -> dict[str, Any]:
-    run, judged = each.run, each.judged
-    return {
-        "measurement": run.trust,
-        "target_state": run.target_state,
-        "thresholds": each.threshold_state,
-        "thresholds_broken": each.threshold_state and broken_words([each.thresholds]),
-        "precision": run.precision,
-        "measurement_reason": judged and judged.measurement.text,
-        "target_reason": judged and judged.target.text,
-        "precision_reason": judged and judged.precision.text,
-    }
 
 
 def _figures(each: MeasuredRun) -> dict[str, Any]:
@@ -144,7 +138,7 @@ def _figures(each: MeasuredRun) -> dict[str, Any]:
     total, figures = each.total, each.figures
     if total is None or figures is None:
         return {}
-    times = [_times(timing, wanted, total.timing(timing)) for timing, wanted in _TIMINGS.items()]
+    times = [_times(timing, keys, total.timing(timing)) for timing, keys in _TIMINGS.items()]
     return {
         "duration_s": figures.duration_s,
         "ok_per_s": figures.rate_per_s,
@@ -156,9 +150,9 @@ def _figures(each: MeasuredRun) -> dict[str, Any]:
         # The columns of weak percentiles, such as response_p99_us.
         "weak": " ".join(
             _time_column(timing, title)
-            for timing, wanted in _TIMINGS.items()
+            for timing, keys in _TIMINGS.items()
             for title, q in _RANKS.items()
-            if title in wanted and shown(total.timing(timing).n, q) is Shown.WEAK
+            if title in keys and shown(total.timing(timing).n, q) is Shown.WEAK
         ),
     }
 
@@ -168,9 +162,9 @@ def _counts(counts: dict[str, int]) -> str:
     return " ".join(f"{key}:{count}" for key, count in sorted(counts.items()))
 
 
-def _times(timing: str, wanted: set[str], timings: Timing) -> dict[str, Any]:
+def _times(timing: str, keys: set[str], timings: Timing) -> dict[str, Any]:
     if not timings.n:
-        return {f"{timing}_n": 0} if "n" in wanted else {}
+        return {f"{timing}_n": 0} if "n" in keys else {}
     figures = {
         "n": timings.n,
         "mean": timings.mean_us,
@@ -180,9 +174,9 @@ def _times(timing: str, wanted: set[str], timings: Timing) -> dict[str, Any]:
     figures |= {
         title: timings.percentile_us(q)
         for title, q in _RANKS.items()
-        if title in wanted and shown(timings.n, q) is not Shown.NO
+        if title in keys and shown(timings.n, q) is not Shown.NO
     }
-    return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
+    return {_time_column(timing, key): value for key, value in figures.items() if key in keys}
 
 
 def requests_file(run: Run) -> HttpResponse:
@@ -361,18 +355,15 @@ def tool_report(run: Run, style: str = "") -> str | None:
     if run.is_done:
         measurement.warm_up = warm_up_of(run)
     report = REPORTS.get(style or styles_for(measurement.plan)[0])
-    return report and f"{report(measurement, _head(run))}\n"
-
-
-def _head(run: Run) -> ReportHead:
-    frozen = run.frozen
-    return ReportHead(
-        host=frozen.endpoint.host,
-        port=frozen.endpoint.port,
-        connection_mode=frozen.connection_mode,
+    endpoint = run.frozen.endpoint
+    head = ReportHead(
+        host=endpoint.host,
+        port=endpoint.port,
+        connection_mode=run.frozen.connection_mode,
         judged=run.judged,
-        server_name=frozen.endpoint.tls.sni,
+        server_name=endpoint.tls.sni,
     )
+    return report and f"{report(measurement, head)}\n"
 
 
 def tool_report_file(run: Run, style: str) -> HttpResponse:

@@ -188,8 +188,8 @@ class Run(models.Model):
         """Its judgement; None until it is summarised."""
         if not self.judgement:
             return None
-        judged = Judgement.from_row(self.judgement)
-        return judged if self.shows_machine else judged.without_machine()
+        judgement = Judgement.from_row(self.judgement)
+        return judgement if self.shows_machine else judgement.without_machine()
 
     @property
     def told_reason(self) -> str:
@@ -207,11 +207,11 @@ class Run(models.Model):
     @cached_property
     def _verdicts(self) -> list[Verdict]:
         if "stored_thresholds" in self.__dict__:
-            stored = self.stored_thresholds
+            rows = self.stored_thresholds
         else:
             own = Run.objects.filter(pk=self.pk)
-            stored = own.values_list("summary__thresholds", flat=True).first()
-        return [Verdict.from_json(each) for each in stored or ()]
+            rows = own.values_list("summary__thresholds", flat=True).first()
+        return [Verdict.from_json(each) for each in rows or ()]
 
     def shown_of(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
         """Those that the reader may know, as far as the run can decide them."""

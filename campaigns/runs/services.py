@@ -117,14 +117,14 @@ def summarise_run(run: Run) -> RunSummary:
         summary.save()
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     beside = {"is_co_located": is_co_located(run)}
-    observed = observe(measurement, n_lost=n_lost, **beside)
+    observations = observe(measurement, n_lost=n_lost, **beside)
     machines = measured_machines(run, measurement.duration_s)
-    observed |= observed_machines(machines, measurement.figures.attempts, **beside)
+    observations |= observed_machines(machines, measurement.figures.attempts, **beside)
     response = measurement.total.timing("response")
-    judged = judge(observed, response, LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS))
+    verdicts = judge(observations, response, LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS))
     if run.frozen.turns:
-        judged = with_noise_noted(judged)
-    judgement = judged.said_of(measurement.plan.nouns)
+        verdicts = with_noise_noted(verdicts)
+    judgement = verdicts.said_of(measurement.plan.nouns)
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
@@ -188,36 +188,36 @@ def cache_so_far(*, is_over: Callable[[], bool]) -> int:
     # Runs that send, the furthest behind first, with `reached`, the last second that any injector
     # has delivered; and what is cached of them.
     sending = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False)
-    reached = sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0)
-    totals = [(run, cached_so_far(run) or new_measurement(run)) for run in reached]
+    progress = sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0)
+    totals = [(run, cached_so_far(run) or new_measurement(run)) for run in progress]
     behind = [each for each in totals if _n_missing(*each) >= WORTH_S]
-    for run, measured in sorted(behind, key=lambda each: _n_missing(*each), reverse=True):
+    for run, measurement in sorted(behind, key=lambda each: _n_missing(*each), reverse=True):
         if is_over():
             break
-        n_cached += _go_on(run, measured, is_over)
+        n_cached += _go_on(run, measurement, is_over)
     return n_cached
 
 
-def _n_missing(run: Run, measured: Measurement) -> int:
-    return run.reached - _last_second(run, measured)
+def _n_missing(run: Run, measurement: Measurement) -> int:
+    return run.reached - _last_second(run, measurement)
 
 
-def _last_second(run: Run, measured: Measurement) -> int:
-    if measured.last_second is None:
+def _last_second(run: Run, measurement: Measurement) -> int:
+    if measurement.last_second is None:
         return -ceil(run.frozen.plan.warm_up_s) - 1
-    return measured.last_second
+    return measurement.last_second
 
 
-def _go_on(run: Run, measured: Measurement, is_over: Callable[[], bool]) -> bool:
-    until = _last_second(run, measured)
+def _go_on(run: Run, measurement: Measurement, is_over: Callable[[], bool]) -> bool:
+    until = _last_second(run, measurement)
     while until < run.reached:
         until += PORTION_S
-        measured = measurement_so_far(run, measured, until=until)
+        measurement = measurement_so_far(run, measurement, until=until)
         if is_over():
             break
-    if not measured.series:
+    if not measurement.series:
         return False
-    cache.put_many({so_far_key(run): [measured.state(), measured.series]}, SO_FAR_DAYS)
+    cache.put_many({so_far_key(run): [measurement.state(), measurement.series]}, SO_FAR_DAYS)
     return True
 
 
@@ -242,9 +242,9 @@ def remove_old_seconds(
         if use.thinned_at is None and not _keep_what_is_read(use.run, now):
             continue
         while not is_over():
-            removed = _remove_batch(use.run)
-            n_removed += removed
-            if not removed:
+            n_rows = _remove_batch(use.run)
+            n_removed += n_rows
+            if not n_rows:
                 # What is kept of the seconds counts as part of the summary from now on.
                 n_bytes = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
                 with _briefly():

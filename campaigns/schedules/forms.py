@@ -66,8 +66,8 @@ class ScheduleForm(CheckedForm):
     @classmethod
     def of(cls, schedule: Schedule, **given: Any) -> "ScheduleForm":
         every, at = read_daily(schedule.cron) or (_CRON, "02:00")
-        stored = forms.model_to_dict(schedule, [*cls.base_fields])
-        return cls(initial={**stored, "every": every, "at": at}, **given)
+        values = forms.model_to_dict(schedule, [*cls.base_fields])
+        return cls(initial={**values, "every": every, "at": at}, **given)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()

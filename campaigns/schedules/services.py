@@ -40,12 +40,12 @@ _EDITED = ("name", "template_id", "cron", "zone", "when_quiet", "result_within_h
 
 @transaction.atomic
 def create_schedule(*, by: Actor, project: Project, now: datetime, **values: Any) -> Schedule:
-    """Raises Forbidden, Refused, and InvalidFields by the names of `_checked`."""
+    """Raises Forbidden, Refused, and InvalidFields by the names of `_check`."""
     require(by, Action.EDIT, project)
     if project.schedules.count() >= MOST_SCHEDULES:
         raise Refused(f"A project has at most {MOST_SCHEDULES} schedules. Delete one first.")
     schedule = Schedule(project=project, on_since=now)
-    _set(schedule, by, now, **_checked(project, **values))
+    _set(schedule, by, now, **_check(project, **values))
     schedule.save()
     _note(by, schedule)
     return schedule
@@ -57,11 +57,11 @@ def edit_schedule(
 ) -> Schedule:
     """Whoever saves it becomes its owner. A paused one stays so. Raises also ChangedMeanwhile."""
     require(by, Action.EDIT, schedule.project)
-    checked = _checked(schedule.project, **values)
+    values_to_save = _check(schedule.project, **values)
     row = _lock(schedule)
-    check_unchanged(opened, stored=content_of(row), wanted=checked)
+    check_unchanged(opened, stored=content_of(row), wanted=values_to_save)
     was_paused = row.next_at is None
-    _set(row, by, now, **checked)
+    _set(row, by, now, **values_to_save)
     if was_paused:
         row.next_at = None
     row.save()
@@ -107,7 +107,7 @@ def content_of(schedule: Schedule) -> Content:
     return {name: getattr(schedule, name) for name in _EDITED}
 
 
-def _checked(
+def _check(
     project: Project,
     *,
     name: str,
@@ -278,9 +278,9 @@ def note_silence(now: datetime) -> list[Schedule]:
     silent = []
     # Those that are on, with `waits_since`: the first time that it was due after the last one
     # that brought a usable result; None without one.
-    measured = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
+    with_figures = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
     firings = Firing.objects.filter(schedule=OuterRef("pk"), due_at__lte=now)
-    usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
+    usable = firings.filter(Exists(with_figures), campaign__finished_at__isnull=False)
     last = usable.order_by("-due_at").values("due_at")[:1]
     later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
     schedules = Schedule.objects.outside_trash().filter(next_at__isnull=False)
@@ -293,11 +293,23 @@ def note_silence(now: datetime) -> list[Schedule]:
             since = None
         if since == schedule.silent_since:
             continue
-        noted = Schedule.objects.filter(pk=schedule.pk, silent_since=schedule.silent_since)
+        row = Schedule.objects.filter(pk=schedule.pk, silent_since=schedule.silent_since)
         with transaction.atomic():
-            if noted.update(silent_since=since) and schedule.silent_since is None:
+            if row.update(silent_since=since) and schedule.silent_since is None:
                 silent.append(schedule)
-                _tell(schedule, since)
+                last = schedule.firings.filter(due_at__gte=since).order_by("-due_at").first()
+                start = since.isoformat()
+                facts = [("Expected", f"within {schedule.result_within_h} h")]
+                facts += [("Last time", last.why_skipped)] if last and last.why_skipped else []
+                message = EventMessage(
+                    f"{schedule} has brought no usable result since {since:%-d %b %H:%M %Z}.",
+                    tuple(facts),
+                    site_url("schedule-detail", schedule.pk),
+                    "See its outcomes",
+                    {"project": schedule.project.name, "schedule": schedule.pk, "since": start},
+                )
+                key = f"schedule {schedule.pk} {start}"
+                Event.of(EventKind.SCHEDULE, key, schedule.project, message).save()
     return silent
 
 
@@ -307,18 +319,3 @@ def forget_old_firings(now: datetime) -> int:
     old = Firing.objects.filter(campaign=None, due_at__lt=now - FIRINGS_KEPT)
     of_silence = Q(due_at=F("schedule__silent_since"))
     return old.exclude(of_silence).delete()[0]
-
-
-def _tell(schedule: Schedule, since: datetime) -> None:
-    last = schedule.firings.filter(due_at__gte=since).order_by("-due_at").first()
-    facts = [("Expected", f"within {schedule.result_within_h} h")]
-    facts += [("Last time", last.why_skipped)] if last and last.why_skipped else []
-    message = EventMessage(
-        f"{schedule} has brought no usable result since {since:%-d %b %H:%M %Z}.",
-        tuple(facts),
-        site_url("schedule-detail", schedule.pk),
-        "See its outcomes",
-        {"project": schedule.project.name, "schedule": schedule.pk, "since": since.isoformat()},
-    )
-    key = f"schedule {schedule.pk} {since.isoformat()}"
-    Event.of(EventKind.SCHEDULE, key, schedule.project, message).save()

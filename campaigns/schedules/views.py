@@ -42,9 +42,11 @@ def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpR
     if request.method == "POST":
         require(actor, Action.EDIT, project)
         who = {"by": actor, "project": project, "now": timezone.now()}
-        if saved := saved_by(form, services.create_schedule, **who):
-            first = timezone.localtime(saved.next_at)
-            messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
+        if new_schedule := saved_by(form, services.create_schedule, **who):
+            first = timezone.localtime(new_schedule.next_at)
+            messages.success(
+                request, f"{new_schedule.name} added. It starts {first:%a %-d %b %H:%M}."
+            )
             return redirect("schedule-list", project=project.pk)
     rows = sorted_by(_ROWS.visible_to(actor).filter(project=project), Lower("name"), falls=False)
     page = page_of(rows, N_ROWS, request.GET.get("page", ""))
@@ -63,8 +65,8 @@ def schedule_detail(request: HttpRequest, actor: Actor, row: Schedule) -> HttpRe
     if request.method == "POST":
         require(actor, Action.EDIT, row.project)
         what = {"by": actor, "schedule": row, "now": timezone.now()}
-        if saved := saved_by(form, edit.save, service=services.edit_schedule, **what):
-            messages.success(request, f"{saved.name} saved.")
+        if is_saved := saved_by(form, edit.save, service=services.edit_schedule, **what):
+            messages.success(request, f"{is_saved.name} saved.")
             return redirect("schedule-detail", schedule=row.pk)
     context = {
         "schedule": row,
@@ -125,14 +127,14 @@ def _form(
     campaigns = project.campaigns.filter(archived_at=None, search=None, firing=None)
     newest = list(campaigns.order_by("-active_at").values_list("pk", flat=True)[:MOST_TEMPLATES])
     templates = project.campaigns.filter(pk__in=[*newest, schedule and schedule.template_id])
-    given = {"templates": templates, "zone": timezone.get_current_timezone_name()}
+    kwargs = {"templates": templates, "zone": timezone.get_current_timezone_name()}
     if request.method == "POST":
-        return ScheduleForm(request.POST, **given)
+        return ScheduleForm(request.POST, **kwargs)
     if schedule is not None:
-        return ScheduleForm.of(schedule, **given)
-    named = templates.filter(pk=campaign).first() if campaign.isdigit() else None
-    initial = {"template": named, "name": f"Nightly {named.name}"[:150]} if named else {}
-    return ScheduleForm(initial=initial, **given)
+        return ScheduleForm.of(schedule, **kwargs)
+    template = templates.filter(pk=campaign).first() if campaign.isdigit() else None
+    initial = {"template": template, "name": f"Nightly {template.name}"[:150]} if template else {}
+    return ScheduleForm(initial=initial, **kwargs)
 
 
 def _next(timetable: Timetable, since: datetime | None) -> list[datetime]:

@@ -75,11 +75,11 @@ class LadderForm(PickerFields):
     @property
     def sections(self) -> list[tuple[str, list[tuple[Rung, bool]]]]:
         """(title, [(rung, is it ticked)]) in the order of the ladder."""
-        ticked = set(self["rungs"].value() or ())
+        keys = set(self["rungs"].value() or ())
         by_section: dict[str, list[tuple[Rung, bool]]] = {}
         for key, rung in self.offered_rungs.items():
             of_section = by_section.setdefault(SECTION_TITLES[rung.section], [])
-            of_section.append((rung, key in ticked))
+            of_section.append((rung, key in keys))
         return list(by_section.items())
 
     def known(self) -> dict[str, Any]:
@@ -87,8 +87,8 @@ class LadderForm(PickerFields):
         values = {name: self.get_initial_for_field(self.fields[name], name) for name in _COSTS}
         if self.is_bound:
             self.is_valid()
-            typed = {name: self.cleaned_data[name] for name in _COSTS if name in self.cleaned_data}
-            values |= {"rungs": [], **typed}
+            costs = {name: self.cleaned_data[name] for name in _COSTS if name in self.cleaned_data}
+            values |= {"rungs": [], **costs}
         return {
             "version": self.version,
             "endpoint": self.endpoint,

@@ -112,13 +112,13 @@ def report_of_search(search: Search) -> SearchReport:
     """The stored answer; by the rule of today only what is under way."""
     if search.answer is None:
         return replayed_report(search, None)
-    stored = {each["trial"]: each for each in search.answer["trials"]}
+    row_by_trial = {each["trial"]: each for each in search.answer["trials"]}
     trials = [
         MadeTrial(
             run, Trial(_rate_of(run), TrialResult(row["result"]), row["reason"]), row["search"]
         )
         for run in trial_runs(search)
-        if (row := stored.get(run.repeat))
+        if (row := row_by_trial.get(run.repeat))
     ]
     answer = CapacityAnswer.from_json(search.answer)
     return SearchReport(search, trials, answer, objective_of(search), answer.ending)
@@ -161,10 +161,10 @@ def first_response_us(version: PlanVersion, endpoint: Endpoint) -> float | None:
     plan = version.value()
     path = plan.exchange.path if plan.exchange else plan.steps[0].path
     probes = Probe.objects.filter(endpoint=endpoint, finished_at__isnull=False).order_by("-pk")[:20]
-    answered = [each for each in probes if each.result and each.result.get("response_us")]
-    answered = [each for each in answered if not each.result.get("error")]
-    same = [each for each in answered if each.request.get("path") == path]
-    latest = next(iter(same or answered), None)
+    with_response = [each for each in probes if each.result and each.result.get("response_us")]
+    with_response = [each for each in with_response if not each.result.get("error")]
+    same = [each for each in with_response if each.request.get("path") == path]
+    latest = next(iter(same or with_response), None)
     return latest and latest.result["response_us"]
 
 
@@ -207,8 +207,10 @@ def busy_by_run(trials: Sequence[MadeTrial], *, with_machines: bool = True) -> B
     summaries = {pk: (vitals, duration_s) for pk, vitals, duration_s in rows}
     machines = {}
     if with_machines:
-        measured = {pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()}
-        machines = _stored_loads(measured) | {
+        n_seconds_by_run = {
+            pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()
+        }
+        machines = _stored_loads(n_seconds_by_run) | {
             pk: list(map(MachineLoad.of_use, uses)) for pk, uses in kept_machines(pks) if uses
         }
     return {
@@ -222,12 +224,12 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     if not n_seconds:
         return {}
     seconds = seconds_of_measurements(n_seconds).values("run_id", "source")
-    listed = KeyTransform("cores", "did")
+    cores = KeyTransform("cores", "did")
     rows = seconds.annotate(
         cpu=Coalesce(
-            *(Avg(used / NullIf(_sum_of(CPU), 0.0)) for used in (F("watched_s"), _sum_of(BUSY)))
+            *(Avg(use / NullIf(_sum_of(CPU), 0.0)) for use in (F("watched_s"), _sum_of(BUSY)))
         ),
-        n_cores=Max(Func(listed, function="jsonb_array_length", output_field=IntegerField())),
+        n_cores=Max(Func(cores, function="jsonb_array_length", output_field=IntegerField())),
         received=Avg(told_figure("received_bytes") / F("lasted_s")),
         sent=Avg(told_figure("sent_bytes") / F("lasted_s")),
         speed=Avg(told_figure("link_bytes_per_s")),
@@ -269,11 +271,15 @@ def limiter_of_search(report: SearchReport) -> Limiter:
         [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
         [each.trial.reason for each in _open(report)],
         [
-            {code: observed.value for code, observed in observed_vitals(vitals).items()}
+            {code: observation.value for code, observation in observed_vitals(vitals).items()}
             for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
         ],
         LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
-        [judged for each in _open(report) if (judged := each.run.judged) and judged.is_in_doubt],
+        [
+            judgement
+            for each in _open(report)
+            if (judgement := each.run.judged) and judgement.is_in_doubt
+        ],
     )
 
 
@@ -283,12 +289,12 @@ def near_the_answer(report: SearchReport) -> list[MadeTrial]:
     injectors were the limit."""
     if report.ending == Ending.INJECTOR:
         return _open(report)
-    passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
-    passed.sort(key=lambda each: each.trial.rate_per_s)
+    successes = [each for each in report.made if each.trial.result == TrialResult.PASSED]
+    successes.sort(key=lambda each: each.trial.rate_per_s)
     interval = report.capacity
     rates = (interval.rate_per_s / _NEAR, interval.rate_per_s * _NEAR) if interval else (0.0, 0.0)
-    near = [each for each in passed if rates[0] <= each.trial.rate_per_s <= rates[1]]
-    return near or passed[-1:] or _failed(report)[:1]
+    near = [each for each in successes if rates[0] <= each.trial.rate_per_s <= rates[1]]
+    return near or successes[-1:] or _failed(report)[:1]
 
 
 def _failed(report: SearchReport) -> list[MadeTrial]:

@@ -166,8 +166,8 @@ def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: fl
 def _queue(search: Search, trial: NextTrial, plan: Plan) -> dict[Campaign, list[Test]]:
     """`plan`: as the first trial sends it, with the objective."""
     campaign = search.campaign
-    related = ("plan_version__plan", "endpoint__target__project")
-    test = campaign.tests.select_related(*related).get()
+    relations = ("plan_version__plan", "endpoint__target__project")
+    test = campaign.tests.select_related(*relations).get()
     test.campaign = campaign
     plan_of_trial = trial_plan(plan, trial.rate_per_s, search.trial_s)
     mode = ConnectionMode(test.connection_mode)

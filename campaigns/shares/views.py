@@ -72,20 +72,20 @@ def comparison_share(request: HttpRequest) -> HttpResponse:
         columns = None
     if not columns or len(columns) < 2:
         raise Http404
-    named = urlencode({column.letter: column.reference for column in columns})
-    return _share(request, columns[-1].campaign.project, comparison=named)
+    query = urlencode({column.letter: column.reference for column in columns})
+    return _share(request, columns[-1].campaign.project, comparison=query)
 
 
-def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str) -> HttpResponse:
+def _share(request: HttpRequest, project: Project, **subject: Campaign | Run | str) -> HttpResponse:
     """The page that shows the link once, or the form with its errors."""
     actor = actor_of(request)
     require(actor, Action.SHARE, project)
     form = ShareForm(request.POST)
-    made = saved_by(form, services.create_share, by=actor, project=project, **shown)
-    link, token = made or (None, None)
+    share = saved_by(form, services.create_share, by=actor, project=project, **subject)
+    link, token = share or (None, None)
     context = {
-        "shown": next(iter(shown.values())),
-        "noun": next(iter(shown)),
+        "shown": next(iter(subject.values())),
+        "noun": next(iter(subject)),
         "form": form,
         "link": link,
         "address": request.build_absolute_uri(reverse("share-view", args=[token])) if token else "",
@@ -143,10 +143,10 @@ def share_revoke(request: HttpRequest, by: Actor, share: ShareLink) -> str:
 
 
 # The template, what makes its context, and all that decides what a visitor sees.
-_Shared = tuple[str, Callable[[], dict[str, Any]], tuple]
+_SharedPage = tuple[str, Callable[[], dict[str, Any]], tuple]
 
 
-def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
+def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _SharedPage:
     campaign = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
     version = campaign_key(campaign)
     if search := Search.objects.select_related("campaign").filter(pk=campaign.pk).first():
@@ -157,28 +157,24 @@ def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> 
     except InvalidFields:
         raise Http404 from None
 
-    context = partial(campaign_context, campaign, visitor, tests, asked=request.GET)
+    context = partial(campaign_context, campaign, visitor, tests, params=request.GET)
     return "shares/campaign.html", context, version
 
 
-def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
+def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _SharedPage:
     run = find_run(visitor, share.run_id)
 
     def context() -> dict[str, Any]:
         values = run_context(run, visitor)
-        return values if share.shows_machines else values | _without_machines(values)
+        if not share.shows_machines:
+            facts = [
+                (group, rows) for group, rows in values["report"].facts if group not in MACHINES
+            ]
+            values["report"] = replace(values["report"], facts=facts)
+            values["origin"] = f"its {run.frozen.endpoint.scheme.upper()} endpoint"
+        return values
 
     return "shares/run.html", context, run_key(run)
-
-
-def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
-    """Of what differs a visitor reads only the names: values may be headers or addresses. Nor does
-    the title name the project."""
-    columns = shared_columns(Actor(user=share.created_by), share.comparison)
-    params = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
-    shows_machines = share.shows_machines
-    compared = comparison_of(columns, params.get("test", ""), shows_machines=shows_machines)
-    return comparison_context(columns, replace(compared, same=[]), params) | {"project": None}
 
 
 @require_GET
@@ -210,14 +206,6 @@ def _for_link_only(response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
-    """What replaces a run's address and the facts about its machines."""
-    report = context["report"]
-    facts = [(group, pairs) for group, pairs in report.facts if group not in MACHINES]
-    scheme = context["run"].frozen.endpoint.scheme
-    return {"origin": f"its {scheme.upper()} endpoint", "report": replace(report, facts=facts)}
-
-
 @require_GET
 def share_view(request: HttpRequest, token: str) -> HttpResponse:
     """The link's campaign, run or comparison for a visitor: without navigation, names or links."""
@@ -228,12 +216,19 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
     link = {"shared": True, "may": {}, "stream_url": stream_url, "link": share}
     link["csv_url"] = reverse("share-csv", args=[token])
     if share.comparison:
-        context = _comparison_of(request, share) | link
+        # Of what differs a visitor reads only the names: values may be headers or addresses. Nor
+        # does the title name the project.
+        columns = shared_columns(Actor(user=share.created_by), share.comparison)
+        params = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
+        shows_machines = share.shows_machines
+        result = comparison_of(columns, params.get("test", ""), shows_machines=shows_machines)
+        context = comparison_context(columns, replace(result, same=[]), params)
+        context |= {"project": None} | link
         response = render(request, "shares/comparison.html", context)
     else:
         handler = _shared_campaign if share.campaign_id else _shared_run
-        template, made, version = handler(request, share, Actor(share=share))
-        context, version = lambda: made() | link, (share.pk, *version)
+        template, context_maker, version = handler(request, share, Actor(share=share))
+        context, version = lambda: context_maker() | link, (share.pk, *version)
         response = live_page(request, share_topic(share), template, context, version)
     return _for_link_only(response)
 

@@ -60,10 +60,10 @@ def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
-    return [_drawn(group, n) for n, group in enumerate(groups.values(), 1)]
+    return [_drawing(group, n) for n, group in enumerate(groups.values(), 1)]
 
 
-def _drawn(group: Sequence[SweepAnswer], number: int) -> dict[str, Any]:
+def _drawing(group: Sequence[SweepAnswer], number: int) -> dict[str, Any]:
     field, table = group[0].field, group[0].table
     if len(group) > 1:
         title = f"{group[0].plan_label} by {_parameter_words(field)}"
@@ -144,12 +144,31 @@ def _panels(field: str, points: Sequence[SweepPoint]) -> Iterator[_Panel]:
 def _panel(panel: _Panel, group: Sequence[SweepAnswer], parameter: str) -> Chart:
     points = [point for each in group for point in each.points]
     xs = sorted({point.value for point in points})
-    across, up = _across(xs), _up(panel, points)
+    # Around every point with its interval, whether it is shown or not.
+    values = [
+        value
+        for point in points
+        for each in panel.figures
+        for value in (each.read(point), (each.ends(point) or (0, 0))[1])
+        if value
+    ]
+    ticks = [(x, value_text(x)) for x in xs]
+    low, high = xs[0], xs[-1]
+    if low > 0 and high / low > _WIDE:
+        room = (high / low) ** 0.04
+        across = Axis(scale="log", low=low / room, high=high * room, ticks=ticks)
+    else:
+        room = 0.04 * ((high - low) or 1.0)
+        across = Axis(low=low - room, high=high + room, ticks=ticks)
+    if panel.may_be_log and values and max(values) / min(values) > _WIDE:
+        up = Axis(scale="log", low=min(values) / 1.2, high=1.2 * max(values))
+    else:
+        up = Axis(low=0, high=round_up(1.08 * max([*values, panel.level or 0])) or 1.0)
     arms = [
         each
         for number, sweep in enumerate(group)
-        for figured in panel.figures
-        for each in _arm(sweep, figured, line_style(number), panel.unit, len(group))
+        for figure_row in panel.figures
+        for each in _arm(sweep, figure_row, line_style(number), panel.unit, len(group))
     ]
     expected = (
         [Series(style=_EXPECTED, x=xs, y=[panel.slope * x for x in xs])] if panel.slope else []
@@ -170,59 +189,35 @@ def _panel(panel: _Panel, group: Sequence[SweepAnswer], parameter: str) -> Chart
     )
 
 
-def _across(xs: Sequence[float]) -> Axis:
-    ticks = [(x, value_text(x)) for x in xs]
-    low, high = xs[0], xs[-1]
-    if low > 0 and high / low > _WIDE:
-        room = (high / low) ** 0.04
-        return Axis(scale="log", low=low / room, high=high * room, ticks=ticks)
-    room = 0.04 * ((high - low) or 1.0)
-    return Axis(low=low - room, high=high + room, ticks=ticks)
-
-
-def _up(panel: _Panel, points: Sequence[SweepPoint]) -> Axis:
-    """Around every point with its interval, whether it is shown or not."""
-    values = [
-        value
-        for point in points
-        for each in panel.figures
-        for value in (each.read(point), (each.ends(point) or (0, 0))[1])
-        if value
-    ]
-    if panel.may_be_log and values and max(values) / min(values) > _WIDE:
-        return Axis(scale="log", low=min(values) / 1.2, high=1.2 * max(values))
-    return Axis(low=0, high=round_up(1.08 * max([*values, panel.level or 0])) or 1.0)
-
-
 def _arm(
-    sweep: SweepAnswer, figured: _Figure, style: LineStyle, unit: str, n_arms: int
+    sweep: SweepAnswer, figure_row: _Figure, style: LineStyle, unit: str, n_arms: int
 ) -> Iterator[Series]:
     """Its line through the points that are trusted, and those that are not, beside it."""
     is_named = n_arms > 1
-    name = " ".join(filter(None, [sweep.name * is_named, figured.name]))
+    name = " ".join(filter(None, [sweep.name * is_named, figure_row.name]))
     line, apart = [], []
     for point in sweep.points:
-        value, link = figured.read(point), f"&repeats={point.test_id}#test-{point.test_id}"
+        value, link = figure_row.read(point), f"&repeats={point.test_id}#test-{point.test_id}"
         text = "" if value is None else f"{figure(value)} {unit}"
         if point.is_trusted or value is None:
-            low, high = (figured.ends(point) if point.is_trusted else None) or (None, None)
+            low, high = (figure_row.ends(point) if point.is_trusted else None) or (None, None)
             line.append((point.value, value, low and max(0.0, low), high, text, link))
         else:
             line.append((point.value, None, None, None, "", link))
-            said = f"{text}, not trusted: {point.why}"
-            label = sweep.name if is_named and not figured.is_second else ""
-            apart.append((point.value, value, said, label, link))
+            words = f"{text}, not trusted: {point.why}"
+            label = sweep.name if is_named and not figure_row.is_second else ""
+            apart.append((point.value, value, words, label, link))
     yield Series(
         name=name,
         style=style,
         radius=4,
         end=name if n_arms <= _MOST_NAMED else "",
-        faint=figured.is_second,
+        faint=figure_row.is_second,
         **columns("x y low high texts links", line),
     )
     if apart:
         points = columns("x y texts labels links", apart)
-        faint = figured.is_second
+        faint = figure_row.is_second
         yield Series(name=name, style=DOUBT, look="dots", radius=5, faint=faint, **points)
 
 
@@ -230,12 +225,12 @@ def untrusted_bands(points: Sequence[SweepPoint], axis: Axis) -> list[Band]:
     """The neighbouring values at which runs have ended and no arm is trusted, up to half of the way
     to the next ones that are."""
     xs = sorted({point.value for point in points})
-    trusted = {point.value for point in points if point.is_trusted}
-    doubted = {point.value for point in points if point.why} - trusted
+    sound = {point.value for point in points if point.is_trusted}
+    doubtful = {point.value for point in points if point.why} - sound
     between = [sqrt(a * b) if axis.scale == "log" else (a + b) / 2 for a, b in pairwise(xs)]
     edges = [axis.low, *between, axis.high]
     bands = []
-    for is_doubted, some in groupby(range(len(xs)), key=lambda n: xs[n] in doubted):
+    for is_doubted, some in groupby(range(len(xs)), key=lambda n: xs[n] in doubtful):
         if is_doubted:
             first, *_, last = [*some] * 2
             bands.append(

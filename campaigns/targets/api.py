@@ -103,8 +103,8 @@ class TlsProfileSerializer(fields.ReadSerializer):
 
     @extend_schema_field(TlsOffer)
     def get_offers(self, profile: OwnTlsProfile) -> dict:
-        offered = TlsOptions(**profile.offers).to_json()
-        return {name: offered[name] for name in OFFERED}
+        offers = TlsOptions(**profile.offers).to_json()
+        return {name: offers[name] for name in OFFERED}
 
 
 @describe(

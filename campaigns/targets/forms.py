@@ -78,12 +78,25 @@ class TargetForm:
 
     @classmethod
     def posted(cls, data):
+        # Each row's options with its key; a row that was sent without TLS fields has the
+        # defaults.
+        names = (*_TLS_TEXTS, "client_key_pem", "alpn")
+        columns = {name: data.getlist(f"tls_{name}") for name in names}
+        options = []
+        for index in range(len(data.getlist("scheme"))):
+            row: dict[str, Any] = {
+                name: column[index].strip() if index < len(column) else ""
+                for name, column in columns.items()
+            }
+            row |= {name: row[name] or None for name in ("min_version", "max_version")}
+            row["alpn"] = row["alpn"] != "no"
+            options.append(row)
         rows = zip_longest(
             data.getlist("scheme"),
             data.getlist("host"),
             data.getlist("port"),
             data.getlist("verify_tls"),
-            _posted_tls(data),
+            options,
             data.getlist("address"),
             fillvalue="",
         )
@@ -158,22 +171,6 @@ def _endpoint(row: tuple) -> dict[str, Any]:
     values["client_key_pem"] = tls.get("client_key_pem", "")
     values["tls"] = {name: value for name, value in tls.items() if name != "client_key_pem"}
     return values
-
-
-def _posted_tls(data) -> list[dict[str, Any]]:
-    """Each row's options with its key; a row that was sent without TLS fields has the defaults."""
-    names = (*_TLS_TEXTS, "client_key_pem", "alpn")
-    columns = {name: data.getlist(f"tls_{name}") for name in names}
-    rows = []
-    for index in range(len(data.getlist("scheme"))):
-        row: dict[str, Any] = {
-            name: column[index].strip() if index < len(column) else ""
-            for name, column in columns.items()
-        }
-        row |= {name: row[name] or None for name in ("min_version", "max_version")}
-        row["alpn"] = row["alpn"] != "no"
-        rows.append(row)
-    return rows
 
 
 def _has_tls(row: tuple) -> bool:

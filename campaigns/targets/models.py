@@ -245,17 +245,13 @@ class Endpoint(models.Model):
     def frozen(self) -> Origin:
         """The copy stored with a run, of which injectors get orders: with what its TLS profile
         means now."""
-        described = self.described()
-        own = self._own_profile(described.tls.profile)
-        return replace(described, tls=described.tls.resolved(own))
-
-    def _own_profile(self, name: str) -> TlsProfile | None:
-        """None for a profile that comes with benchsite, and for one that was deleted: then the
-        endpoint, an archived one, has what it offered among its own options."""
-        if name in PROFILES:
-            return None
-        own = OwnTlsProfile.objects.filter(project=self.target.project_id, name=name).first()
-        return own and own.value()
+        origin = self.described()
+        # None for a profile that comes with benchsite, and for one that was deleted: then the
+        # endpoint, an archived one, has what it offered among its own options.
+        name, own = origin.tls.profile, None
+        if name not in PROFILES:
+            own = OwnTlsProfile.objects.filter(project=self.target.project_id, name=name).first()
+        return replace(origin, tls=origin.tls.resolved(own and own.value()))
 
     @property
     def tls_words(self) -> list[str]:

@@ -75,14 +75,14 @@ def why_not_permitted(endpoint: Endpoint) -> str:
         return ""
     project, host = endpoint.target.project_id, endpoint.host
     if is_address(endpoint.dialled):
-        return _refused(project, host, [place_of(endpoint.dialled, endpoint.port)])
+        return _refusal_of(project, host, [place_of(endpoint.dialled, endpoint.port)])
     claim = HostClaim.objects.filter(project=project, host=host_key(host)).first()
     of_port = (
         [each for each in claim.places if Allowed.parse(each).ports[0] == endpoint.port]
         if claim
         else []
     )
-    return _refused(project, host, of_port)
+    return _refusal_of(project, host, of_port)
 
 
 def why_not_admitted(run: Run) -> str:
@@ -93,10 +93,10 @@ def why_not_admitted(run: Run) -> str:
     # Those that the machine of an injector has are seen as loopback; the injector looks at them.
     addresses = [each for each in run.machines or () if not each.startswith("127.")]
     places = [place_of(address, endpoint.port) for address in addresses]
-    return _refused(run.campaign.project_id, endpoint.host, places)
+    return _refusal_of(run.campaign.project_id, endpoint.host, places)
 
 
-def _refused(project: int, host: str, places: list[str]) -> str:
+def _refusal_of(project: int, host: str, places: list[str]) -> str:
     if not refusals(places, parse_networks(settings.ALLOWED_NETWORKS)):
         return ""
     if not (why := refusals(places, parse_networks(networks_for(project, host)))):
@@ -156,11 +156,11 @@ def hosts_of(target: Target) -> list[HostState]:
     if not settings.PROOF_DAYS:
         return []
     endpoints = list(target.endpoints.filter(archived_at=None))
-    claimed = target.project.host_claims.filter(
+    claims_of_hosts = target.project.host_claims.filter(
         host__in={host_key(each.host) for each in endpoints}
     )
     permits = Prefetch("permits", HostPermit.objects.order_by("-pk"))
-    claims = {each.host: each for each in claimed.prefetch_related(permits)}
+    claims = {each.host: each for each in claims_of_hosts.prefetch_related(permits)}
     current = set(current_permits().filter(claim__in=claims.values()).values_list("pk", flat=True))
     hosts = dict.fromkeys(host_key(each.host) for each in endpoints if _may_need_proof(each))
     return [_state(host, endpoints, claims.get(host), current) for host in hosts]
@@ -169,8 +169,8 @@ def hosts_of(target: Target) -> list[HostState]:
 def _may_need_proof(endpoint: Endpoint) -> bool:
     """A name may: what it stands for is known once it was looked up."""
     networks = parse_networks(settings.ALLOWED_NETWORKS)
-    dialled = endpoint.dialled
-    return not is_address(dialled) or bool(vet(dialled, endpoint.port, networks))
+    host = endpoint.dialled
+    return not is_address(host) or bool(vet(host, endpoint.port, networks))
 
 
 def _state(
@@ -213,7 +213,7 @@ def policy(allowed: list[str], elsewhere: Mapping[str, list[str]] | None = None)
 def _own_services(_minute: float) -> tuple[str, ...]:
     """PostgreSQL, Redis and what the settings list, as 10.0.0.5:5432; names are looked up again
     each minute. A name that was never known here cannot be dialled from here either."""
-    return tuple(sorted({place for host, port in _named() for place in _places(host, port)}))
+    return tuple(sorted({place for host, port in _servers() for place in _places(host, port)}))
 
 
 def _places(host: str, port: int) -> Set[str]:
@@ -226,7 +226,7 @@ def _places(host: str, port: int) -> Set[str]:
     return _known[host, port]
 
 
-def _named() -> Iterator[tuple[str, int]]:
+def _servers() -> Iterator[tuple[str, int]]:
     """Sockets in the file system have no port that could be dialled."""
     for url, port in ((settings.DATABASE_URL, 5432), (settings.REDIS_URL, 6379)):
         parts = urlsplit(url)

@@ -102,12 +102,14 @@ def _save(
     opened: str | None = None,
 ) -> Target:
     # As given, so whatever is no name is left to the check.
-    named = ((row.get("tls") or {}).get("profile") for row in endpoints)
-    profiles = held_profiles(target.project, {name for name in named if isinstance(name, str)})
+    profile_names = ((row.get("tls") or {}).get("profile") for row in endpoints)
+    profiles = held_profiles(
+        target.project, {name for name in profile_names if isinstance(name, str)}
+    )
     description = check_target(name, environment, endpoints, profiles)
     if opened is not None:
-        wanted = _content(description.name, description.environment, description.origins)
-        check_unchanged(opened, stored=content_of(target), wanted=wanted)
+        content = _content(description.name, description.environment, description.origins)
+        check_unchanged(opened, stored=content_of(target), wanted=content)
     target.name = description.name
     target.environment = [list(fact) for fact in description.environment]
     try:
@@ -124,9 +126,9 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
     by_key: dict[tuple, Endpoint] = {}
     for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
         by_key.setdefault(endpoint.described().key, endpoint)
-    wanted = {origin.key for origin in origins}
+    keys = {origin.key for origin in origins}
     for endpoint in target.endpoints.filter(archived_at=None):
-        if endpoint.described().key not in wanted:
+        if endpoint.described().key not in keys:
             if endpoint.tests.exists():
                 endpoint.archived_at = timezone.now()
                 endpoint.save(update_fields=["archived_at"])
@@ -189,19 +191,21 @@ def change_profile(
     row = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
     if row is None:
         raise Refused(f"{profile.name} has been deleted.")
-    checked = check_profile(name, **offers)
-    check_unchanged(opened, stored=content_of_profile(row), wanted=content_of_profile(checked))
+    profile_values = check_profile(name, **offers)
+    check_unchanged(
+        opened, stored=content_of_profile(row), wanted=content_of_profile(profile_values)
+    )
     endpoints = list(_naming(row).select_related("target").select_for_update(of=("self",)))
     for each in _in_use(endpoints):
-        reader = JsonReader({**each.tls, "profile": checked.name})
-        read_tls_options(reader, {checked.name: checked})
+        reader = JsonReader({**each.tls, "profile": profile_values.name})
+        read_tls_options(reader, {profile_values.name: profile_values})
         for option, sentence in reader.errors.items():
             where = f"{each.target.name}, {each.origin}"
             fault = f"On {where}, which has options of its own: {sentence}"
-            raise InvalidFields({option if option in checked.offers else "name": fault})
+            raise InvalidFields({option if option in profile_values.offers else "name": fault})
     for endpoint in endpoints:
-        endpoint.tls = {**endpoint.tls, "profile": checked.name}
-    return _save_profile(row, checked, endpoints)
+        endpoint.tls = {**endpoint.tls, "profile": profile_values.name}
+    return _save_profile(row, profile_values, endpoints)
 
 
 def content_of_profile(profile: OwnTlsProfile | TlsProfile) -> Content:
@@ -219,10 +223,10 @@ def delete_profile(*, by: Actor, profile: OwnTlsProfile) -> None:
     if row is None:
         return
     naming = list(_naming(row).select_related("target").select_for_update(of=("self",)))
-    if used := _in_use(naming):
-        where = sorted({f"{each.target.name} ({each.origin})" for each in used})
+    if places := _in_use(naming):
+        where = sorted({f"{each.target.name} ({each.origin})" for each in places})
         more = f" and {len(where) - 3} more" if len(where) > 3 else ""
-        users = f"{counted(len(used), 'endpoints')}: {', '.join(where[:3])}{more}"
+        users = f"{counted(len(places), 'endpoints')}: {', '.join(where[:3])}{more}"
         raise Refused(f"{row.name} is used by {users}. Choose another profile there first.")
     for endpoint in naming:
         endpoint.tls = TlsOptions(**endpoint.tls).resolved(row.value()).chosen()
@@ -258,8 +262,10 @@ def _save_profile(
 
 def _naming(profile: OwnTlsProfile) -> QuerySet[Endpoint]:
     """Those that name the profile, archived ones too."""
-    named = Endpoint.objects.filter(target__project=profile.project_id, tls__profile=profile.name)
-    return named.order_by("pk")
+    endpoints = Endpoint.objects.filter(
+        target__project=profile.project_id, tls__profile=profile.name
+    )
+    return endpoints.order_by("pk")
 
 
 def _in_use(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
@@ -319,8 +325,8 @@ def check_host(*, by: Actor, claim: HostClaim) -> None:
 
 def _ask_worker(by: Actor, claim: HostClaim) -> bool:
     """Whether the last check was long enough ago for another."""
-    rested = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
-    n_changed = HostClaim.objects.filter(rested, pk=claim.pk).update(
+    is_due = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
+    n_changed = HostClaim.objects.filter(is_due, pk=claim.pk).update(
         asked_at=Now(), asked_by=by.user
     )
     if n_changed:
@@ -333,9 +339,9 @@ def what_to_check(*, claim_id: int) -> tuple[HostClaim, list[Origin]] | None:
     claim = HostClaim.objects.filter(_is_unanswered(), pk=claim_id).first()
     if claim is None:
         return None
-    used = Endpoint.objects.filter(target__project=claim.project_id, archived_at=None)
-    used = used.filter(target__archived_at=None, host__in=(claim.host, f"{claim.host}."))
-    origins = {each.port: each.frozen().over_http() for each in used.order_by("port", "pk")}
+    endpoints = Endpoint.objects.filter(target__project=claim.project_id, archived_at=None)
+    endpoints = endpoints.filter(target__archived_at=None, host__in=(claim.host, f"{claim.host}."))
+    origins = {each.port: each.frozen().over_http() for each in endpoints.order_by("port", "pk")}
     return claim, list(origins.values())[:MOST_PORTS]
 
 
@@ -347,8 +353,8 @@ def _is_unanswered() -> Q:
 def finish_check(*, claim_id: int, asked_at: datetime, seen: HostCheck) -> bool:
     """Store what the worker saw, and a proof where it found the file. Of two answers to one request
     the first counts."""
-    unanswered = HostClaim.objects.filter(_is_unanswered(), pk=claim_id, asked_at=asked_at)
-    if not unanswered.update(checked_at=Now(), places=list(seen.places), faults=list(seen.faults)):
+    rows = HostClaim.objects.filter(_is_unanswered(), pk=claim_id, asked_at=asked_at)
+    if not rows.update(checked_at=Now(), places=list(seen.places), faults=list(seen.faults)):
         return False
     claim = HostClaim.objects.select_related("project", "asked_by").get(pk=claim_id)
     if seen.proven:
@@ -404,9 +410,9 @@ def refuse(*, by: Actor, claim: HostClaim, reason: str) -> None:
     audit.note(by, AuditEvent.HOST_REFUSED, f"{claim.host}: {reason}", project=claim.project)
 
 
-def _decide(claim: HostClaim, **said) -> None:
+def _decide(claim: HostClaim, **values) -> None:
     waiting = HostClaim.objects.filter(pk=claim.pk).exclude(approval_asked_at=None)
-    if not waiting.update(approval_asked_at=None, **said):
+    if not waiting.update(approval_asked_at=None, **values):
         raise Refused(f"{claim.host} no longer waits: another administrator has answered.")
 
 

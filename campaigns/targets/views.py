@@ -114,8 +114,8 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
     may = rights_in(target.project, actor)
     probes, now = Probe.objects.filter(endpoint__target=target), timezone.now()
     # What came back of the newest single request of each endpoint.
-    finished = probes.exclude(finished_at=None).select_related("endpoint")
-    newest = finished.order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    probes_with_end = probes.exclude(finished_at=None).select_related("endpoint")
+    newest = probes_with_end.order_by("endpoint_id", "-pk").distinct("endpoint_id")
     answers = {probe.endpoint_id: report_of(probe, now) for probe in newest}
     probes = probes.select_related("endpoint", "requested_by").order_by("-pk")[:_MOST_PROBES]
     can_try = may["run"] and endpoints and not target.archived_at
@@ -243,15 +243,11 @@ def exporter_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResp
     url = f"http://{f'[{host}]' if ':' in host else host}:{AGENT_PORT}/metrics"
     initial = {"url": url, "token": secrets.token_urlsafe(32)}
     form = ExporterForm(request.POST or None, initial=initial)
-    if saved := saved_by(form, exporter_services.add_exporter, by=actor, target=target):
-        return _to_agents(request, saved)
+    if exporter := saved_by(form, exporter_services.add_exporter, by=actor, target=target):
+        return _to_agents(request, exporter)
     context = {"form": form, "target": target}
-    context["start_agent"] = _start_line(request, endpoints, form["token"].value() or "")
-    return render_page(request, "targets/exporter.html", target.project, **context)
-
-
-def _start_line(request: HttpRequest, endpoints: list[Endpoint], token: str) -> str:
-    """What to type on the machine: the agent watches whatever listens at the target's ports."""
+    # What to type on the machine: the agent watches whatever listens at the target's ports.
+    token = form["token"].value() or ""
     site = request.build_absolute_uri("/").rstrip("/")
     is_here = endpoints and written_addresses(endpoints[0].host) == [LOOPBACK]
     ports = " ".join(f":{port}" for port in sorted({each.port for each in endpoints}))
@@ -262,7 +258,8 @@ def _start_line(request: HttpRequest, endpoints: list[Endpoint], token: str) -> 
         f"python3 {program.lstrip('/')} --listen {'127.0.0.1' if is_here else ''}:{AGENT_PORT}",
         *([f"--process {ports}"] if ports else []),
     ]
-    return " ".join(words)
+    context["start_agent"] = " ".join(words)
+    return render_page(request, "targets/exporter.html", target.project, **context)
 
 
 @signed_in_form(_ROWS, Action.EDIT)
@@ -271,16 +268,16 @@ def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> Htt
     initial, has_token = exporter_services.content_of(exporter), exporter.has_token
     form = ExporterForm(request.POST or None, initial=initial, has_token=has_token)
     change = exporter_services.change_exporter
-    if saved := saved_by(form, edit.save, service=change, by=actor, exporter=exporter):
-        return _to_agents(request, saved)
+    if is_saved := saved_by(form, edit.save, service=change, by=actor, exporter=exporter):
+        return _to_agents(request, is_saved)
     target = exporter.target
     context = {"form": form, "edit": edit, "target": target, "exporter": exporter}
     return render_page(request, "targets/exporter.html", target.project, **context)
 
 
-def _to_agents(request: HttpRequest, saved: Exporter) -> HttpResponse:
-    messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
-    return redirect(_of_target(saved.target_id, "agents"))
+def _to_agents(request: HttpRequest, exporter: Exporter) -> HttpResponse:
+    messages.success(request, f"{exporter.name} is saved. A worker asks it now what it offers.")
+    return redirect(_of_target(exporter.target_id, "agents"))
 
 
 @acts_on(_ROWS, "target-detail", "target_id", "#agents")

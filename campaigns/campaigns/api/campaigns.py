@@ -267,9 +267,9 @@ class CampaignViewSet(ItemViewSet):
         data = fields.validated(NewCampaign, request.data)
         project = find(Project, request, pk=data.pop("project"))
         cells = cells_of(self.actor, project, data.pop("cells"))
-        described = {name: data.pop(name) for name in Described().fields if name in data}
+        description = {name: data.pop(name) for name in Described().fields if name in data}
         campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
-        describe(self.actor, campaign, described)
+        describe(self.actor, campaign, description)
         return self.answer(campaign.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=Start, operation_id="campaigns_start")
@@ -349,9 +349,9 @@ class CampaignViewSet(ItemViewSet):
     @transaction.atomic
     def repeat(self, request, pk):
         """Creates a draft with the same cells."""
-        described = fields.validated(Described, request.data)
+        description = fields.validated(Described, request.data)
         again = repeat_campaign(by=self.actor, campaign=self.get_object())
-        describe(self.actor, again, described)
+        describe(self.actor, again, description)
         return self.answer(again.pk, status.HTTP_201_CREATED)
 
 
@@ -396,8 +396,8 @@ class LadderList(APIView):
         made once and used again. Its rungs are under `ladder` of `campaigns/{id}/tables/`."""
         data, actor = fields.validated(NewLadder, request.data), actor_of(request)
         project = find(Project, request, pk=data.pop("project"))
-        named = {name: data.pop(name) for name in ("plan", "version", "endpoint") if name in data}
-        (cell,) = cells_of(actor, project, [named])
+        names = {name: data.pop(name) for name in ("plan", "version", "endpoint") if name in data}
+        (cell,) = cells_of(actor, project, [names])
         tags = data.pop("tags", None)
         campaign = start_ladder(
             by=actor, project=project, version=cell.plan_version, endpoint=cell.endpoint, **data

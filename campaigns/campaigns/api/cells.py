@@ -33,11 +33,11 @@ class CellInput(fields.StrictSerializer):
     )
 
 
-def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> list[CampaignCell]:
+def cells_of(actor: Actor, project: Project, rows: list[dict[str, Any]]) -> list[CampaignCell]:
     """The project's named rows; ValidationError for those that the actor cannot see."""
     errors: dict[str, dict[str, str]] = {}
     cells = []
-    for index, each in enumerate(wanted):
+    for index, each in enumerate(rows):
         versions = PlanVersion.objects.visible_to(actor).filter(
             plan=each["plan"], plan__project=project
         )

@@ -1,7 +1,7 @@
 """The form of a new campaign: what is measured, where and how. Messages say what to enter."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -193,13 +193,26 @@ class CampaignForm(PickerFields):
         ]
 
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        keys, repeats = self.cells, cleaned.get("repeats") or 1
+        data = super().clean()
+        keys, repeats = self.cells, data.get("repeats") or 1
         self.check_picks(keys)
-        counts = cleaned.get("injectors") or (1,)
-        sweep = self._sweep(cleaned, counts)
+        counts = data.get("injectors") or (1,)
+        # What varies; what is typed wrongly is said, and then nothing does.
+        field, values = data.get("sweep_field"), data.get("sweep_values")
+        if not field:
+            if values:
+                self.add_error("sweep_field", "Choose what these values are of.")
+            sweep = Sweep(INJECTORS, counts) if len(counts) > 1 else None
+        else:
+            if len(counts) > 1:
+                self.add_error(
+                    "injectors", "Sweep one number at a time: use one number of injectors."
+                )
+            elif not values and "sweep_values" not in self.errors:
+                self.add_error("sweep_values", "Enter the values of the sweep.")
+            sweep = Sweep(field, values) if values and len(counts) == 1 else None
         n_tests = len(keys or ()) * (len(sweep.values) if sweep else 1)
-        n_tests += cleaned.get("reference", False)
+        n_tests += data.get("reference", False)
         if n_tests * repeats > MAX_RUNS:
             self.add_error(
                 "repeats",
@@ -218,20 +231,7 @@ class CampaignForm(PickerFields):
                 self.add_error("injectors", sentence)
         if keys and sweep and sweep.field != INJECTORS:
             self._check_values(keys, sweep)
-        return cleaned
-
-    def _sweep(self, cleaned: dict[str, Any], counts: Sequence[int]) -> Sweep | None:
-        """What varies; what is typed wrongly is said, and then nothing does."""
-        field, values = cleaned.get("sweep_field"), cleaned.get("sweep_values")
-        if not field:
-            if values:
-                self.add_error("sweep_field", "Choose what these values are of.")
-            return Sweep(INJECTORS, counts) if len(counts) > 1 else None
-        if len(counts) > 1:
-            self.add_error("injectors", "Sweep one number at a time: use one number of injectors.")
-        elif not values and "sweep_values" not in self.errors:
-            self.add_error("sweep_values", "Enter the values of the sweep.")
-        return Sweep(field, values) if values and len(counts) == 1 else None
+        return data
 
     def _check_values(self, keys: list[str], sweep: Sweep) -> None:
         for plan in {self.grid.cells[key][0] for key in keys}:
@@ -277,8 +277,8 @@ class CampaignForm(PickerFields):
     def known_cells(self) -> list[CampaignCell]:
         """The tests of all usable values, without those that cannot have a value of the sweep."""
         values = self.known()
-        ticked = [self.grid.cells[key] for key in values["cells"]]
-        cells = [CampaignCell(row.version, arm.endpoint, arm.mode) for row, arm in ticked]
+        cells_of_form = [self.grid.cells[key] for key in values["cells"]]
+        cells = [CampaignCell(row.version, arm.endpoint, arm.mode) for row, arm in cells_of_form]
         right = []
         for value in values["sweep"].values:
             with suppress(Refused):
@@ -290,7 +290,7 @@ class CampaignForm(PickerFields):
     def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.campaigns.create_campaign."""
         values = {name: self.cleaned_data[name] for name in self.fields if name not in _PICKS}
-        ticked = [self.grid.cells[key] for key in self.cells]
+        cells = [self.grid.cells[key] for key in self.cells]
         counts = values.pop("injectors")
         field, swept = values.pop("sweep_field"), values.pop("sweep_values")
         return {
@@ -298,7 +298,7 @@ class CampaignForm(PickerFields):
             "name": values["name"] or self.usual_name,
             "injectors": counts[0],
             "sweep": Sweep(field, swept) if field else Sweep(INJECTORS, counts),
-            "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
+            "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in cells],
             "practical_threshold": values["practical_threshold"] / 100,
         }
 

@@ -120,11 +120,11 @@ class PickerFields(CheckedForm):
         )
         values = Picks(*([each[:1] for each in lists] if self.is_single else lists))
         rows = [row for row in self.grid.plans if str(row.version.pk) in values.plans]
-        offered, endpoints = self.data.getlist("offered"), []
+        choices, endpoints = self.data.getlist("offered"), []
         for target in self._chosen_targets(values):
             here = self.grid.endpoints_of(target)
             own = [each for each in here if str(each.pk) in values.endpoints]
-            if not own and str(target.pk) not in offered:
+            if not own and str(target.pk) not in choices:
                 question = self.data.get("question", "")
                 own = endpoints_to_propose(self.grid, target, rows, question)
             endpoints += [str(each.pk) for each in own]
@@ -142,13 +142,13 @@ class PickerFields(CheckedForm):
     def plan_picker(self) -> Picker:
         picks, rows = self.picks.plans, self.grid.recent_plans
         names = Counter(row.version.plan.name for row in rows)
-        named = (
+        labels = (
             (str(v.pk), str(v) if names[v.plan.name] > 1 else v.plan.name, row)
             for row in rows
             for v in (row.version,)
         )
         return self._picker(
-            "plans", (Option(key, name, row.words, key in picks) for key, name, row in named)
+            "plans", (Option(key, name, row.words, key in picks) for key, name, row in labels)
         )
 
     @property
@@ -168,12 +168,12 @@ class PickerFields(CheckedForm):
 
     def _picker(self, field: str, options: Iterable[Option]) -> Picker:
         """`pick` is the button *Add another*; the question of the faster one needs two targets."""
-        wanted = self.data.get("pick") if self.is_bound else None
+        pick = self.data.get("pick") if self.is_bound else None
         is_asked = field == "targets" and self["question"].value() == "faster"
-        is_several = wanted == field or is_asked or len(getattr(self.picks, field)) > 1
+        is_several = pick == field or is_asked or len(getattr(self.picks, field)) > 1
         is_several = is_several and not self.is_single
         errors = self.errors.get(field, ())
-        return Picker(field, field[:-1], list(options), errors, is_several, wanted == field)
+        return Picker(field, field[:-1], list(options), errors, is_several, pick == field)
 
     @property
     def endpoint_rows(self) -> list[tuple[Target, list[Option]]]:

@@ -79,27 +79,49 @@ def grounds_of(
             f"partial figures of run {partial.run.label}, which measured for "
             f"{duration(partial.measurement.duration_s)}"
         ]
-    pooled = [figures for arm in arms if (figures := arm.pooled[1])]
-    if not pooled and not any(each.has_word for each in overheads):
+    figures_by_arm = [figures for arm in arms if (figures := arm.pooled[1])]
+    if not figures_by_arm and not any(each.has_word for each in overheads):
         ground = NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR
         return [ground] if any(each.has_no_answer for each in runs) else []
     has_pairs = not _fail_all(overheads)
+    grounds = []
     # Of a single arm with figures the sentence itself counts the errors.
-    grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []
+    if has_pairs or len(figures_by_arm) > 1:
+        figures = [each.figures for arm in arms for each in arm.comparable]
+        errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
+        if attempts:
+            has_others = sum(each.figures.attempts for each in runs if each.figures) > attempts
+            failed = errors_text(errors, attempts, common_nouns(arm.noun for arm in arms))
+            grounds.append(failed + " of the runs that count" * has_others)
     if has_pairs:
         threshold = typed_percent(campaign.practical_threshold)
-        ignored = f"differences below {threshold} are ignored"
-        grounds += [_interval_ground(overheads[0]), ignored, _metric_ground(overheads)]
-    grounds += _holm_ground(overheads)
+        practical = f"differences below {threshold} are ignored"
+        if all(each.turns for each in overheads):
+            metric = "compared by the median without the injector's part"
+        elif all(each.judged.metric == "mean" for each in overheads):
+            metric = "compared by mean response time"
+        else:
+            has_median = any(each.judged.metric == "p50" for each in overheads)
+            median = "medians" if has_median else "medians without the injector's part"
+            metric = f"the machine was busy, so {median} are compared"
+        grounds += [_interval_ground(overheads[0]), practical, metric]
+    intervals = (each.judged.interval for each in overheads if each.has_word)
+    p_values = [interval.p_value for interval in intervals if interval]
+    differing, alone = sum(p < 0.05 for p in holm(p_values)), sum(p < 0.05 for p in p_values)
+    if differing != alone:  # the correction takes away what a single interval shows
+        grounds.append(f"{differing} of {len(p_values)} comparisons differ after Holm's correction")
     grounds += _limits(overheads)
     in_turns = bool(overheads) and all(each.turns for each in overheads)
     notes = notes_of(runs, disturbing=False, besides=_LEFT_OUT if in_turns else ())
-    return grounds + _left_out_ground(runs) + notes
-
-
-def _fail_all(overheads: Sequence[Overhead]) -> bool:
-    """Whether none is left of which the times can be compared."""
-    return all(each.judged.reason is Reason.ERRORS for each in overheads)
+    # What else than another end makes a run unusable is in the answers.
+    cut_off = [each for each in runs if each.run.is_done and each.run.outcome != Outcome.COMPLETE]
+    if cut_off:
+        alike = [each for each in cut_off if each.why_unusable == cut_off[0].why_unusable]
+        where = f"{len(alike)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
+        grounds.append(f"{where} did not finish. {why_each(alike)}")
+        if others := len(cut_off) - len(alike):
+            grounds[-1] += f" {counted(others, 'other runs')} did not finish for another reason."
+    return grounds + notes
 
 
 def _limits(overheads: Sequence[Overhead]) -> list[str]:
@@ -117,6 +139,11 @@ def _limits(overheads: Sequence[Overhead]) -> list[str]:
     ]
 
 
+def _fail_all(overheads: Sequence[Overhead]) -> bool:
+    """Whether none is left of which the times can be compared."""
+    return all(each.judged.reason is Reason.ERRORS for each in overheads)
+
+
 def _flow_words(overhead: Overhead) -> list[str]:
     """Of each flow that became slower or faster, unless all requests together did so, too."""
     sentences = []
@@ -128,25 +155,6 @@ def _flow_words(overhead: Overhead) -> list[str]:
     return sentences
 
 
-def _errors_ground(arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun]) -> list[str]:
-    figures = [each.figures for arm in arms for each in arm.comparable]
-    errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
-    left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
-    failed = errors_text(errors, attempts, common_nouns(arm.noun for arm in arms))
-    return [failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []
-
-
-def _metric_ground(overheads: Sequence[Overhead]) -> str:
-    if all(each.turns for each in overheads):
-        return "compared by the median without the injector's part"
-    if all(each.judged.metric == "mean" for each in overheads):
-        return "compared by mean response time"
-    median = "medians without the injector's part"
-    if any(each.judged.metric == "p50" for each in overheads):
-        median = "medians"
-    return f"the machine was busy, so {median} are compared"
-
-
 def _interval_ground(overhead: Overhead) -> str:
     if turns := overhead.turns:
         name = f"{percent(CONFIDENCE, decimals=0)} intervals"
@@ -154,49 +162,24 @@ def _interval_ground(overhead: Overhead) -> str:
     sides = overhead.sides
     if overhead.is_paired:
         # Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used".
-        paired = set.intersection(*({run.run.repeat for run in side} for side in sides))
+        common = set.intersection(*({run.run.repeat for run in side} for side in sides))
         repeats = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
-        if len(repeats) < 2 or len(paired) < 2:
+        if len(repeats) < 2 or len(common) < 2:
             return "no interval with fewer than two repeats"
-        if paired == repeats:
-            return f"{_INTERVALS} over {len(paired)} paired blocks"
+        if common == repeats:
+            return f"{_INTERVALS} over {len(common)} paired blocks"
         runs = (run for arm in overhead.pair for run in arm.runs)
         missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
-        named = f"; {_named(missing)} cannot be used" if missing else ""
-        return f"{_INTERVALS} over {len(paired)} of {len(repeats)} blocks, paired{named}"
+        unusable = ""
+        if missing:
+            labels = [*missing[:3], *([f"{len(missing) - 3} more"] if len(missing) > 3 else [])]
+            noun = "runs" if len(labels) > 1 else "run"
+            unusable = f"; {noun} {and_joined(labels)} cannot be used"
+        return f"{_INTERVALS} over {len(common)} of {len(repeats)} blocks, paired{unusable}"
     k = min(map(len, sides))
     if k < 2:
         return "no interval with fewer than two repeats"
     return f"{_INTERVALS} over {k} repeats of each"
-
-
-def _named(labels: Sequence[str]) -> str:
-    """Such as "run 12.7", "runs 12.7 and 12.9"."""
-    names = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
-    return f"{'runs' if len(names) > 1 else 'run'} {and_joined(names)}"
-
-
-def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
-    """Where the correction takes away what a single interval shows."""
-    tested = [each.judged.interval for each in overheads if each.has_word and each.judged.interval]
-    p_values = [interval.p_value for interval in tested]
-    differing, alone = sum(p < 0.05 for p in holm(p_values)), sum(p < 0.05 for p in p_values)
-    if differing == alone:
-        return []
-    return [f"{differing} of {len(tested)} comparisons differ after Holm's correction"]
-
-
-def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Runs that did not end as planned; what else makes a run unusable is in the answers."""
-    left_out = [each for each in runs if each.run.is_done and each.run.outcome != Outcome.COMPLETE]
-    if not left_out:
-        return []
-    why = left_out[0].why_unusable
-    alike = [each for each in left_out if each.why_unusable == why]
-    where = f"{len(alike)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
-    others = len(left_out) - len(alike)
-    more = f" {counted(others, 'other runs')} did not finish for another reason." if others else ""
-    return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
 def notes_of(
@@ -246,8 +229,8 @@ def first_words(
 
 def judged_rules(runs: Sequence[MeasuredRun]) -> list[list[Verdict]]:
     """The verdicts of each run whose measurement can be used."""
-    measured = [each for each in runs if each.run.trust != Trust.NO_ANSWER]
-    return [verdicts for each in measured if each.run.is_done and (verdicts := each.thresholds)]
+    usable = [each for each in runs if each.run.trust != Trust.NO_ANSWER]
+    return [verdicts for each in usable if each.run.is_done and (verdicts := each.thresholds)]
 
 
 def figures_words(
@@ -269,23 +252,28 @@ def figures_words(
     is_known = any(each.has_word or each.judged.reason is Reason.ERRORS for each in overheads)
     if not (is_known or shapes.has_word or any(arm.counted for arm in arms)):
         # No run has figures that count: why not, or what is awaited.
-        ended = [each for each in runs if each.run.is_done]
-        spoilt = [each.judged for each in ended if each.has_no_answer]
+        ended_runs = [each for each in runs if each.run.is_done]
+        spoilt = [each.judged for each in ended_runs if each.has_no_answer]
         if spoilt:
             # Runs that a stop kept from beginning have ended, too.
-            n_measured = sum(bool(each.run.judgement) for each in ended)
+            n_measured = sum(bool(each.run.judgement) for each in ended_runs)
             text = no_answer_words(spoilt, n_measured, so_far=not is_final)
             return [(f"{text}.", True)]
         if is_final:
-            why = next((each.why_unusable for each in ended if each.why_unusable), "")
-            if len({each.why_unusable for each in ended}) == 1:
-                why = why_each(ended)
+            why = next((each.why_unusable for each in ended_runs if each.why_unusable), "")
+            if len({each.why_unusable for each in ended_runs}) == 1:
+                why = why_each(ended_runs)
             if campaign.stop_reason:
                 why = ""  # it has been said
             words = ("Nothing was measured.", why, "Run it again.")
             return [(" ".join(filter(None, words)), False)]
-        is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
-        return [(_awaited(len(ended), runs, is_in_turns), False)]
+        if campaign.order == Campaign.Order.SIDE_BY_SIDE:
+            text = f"The arms take turns. The first answer comes after {LOOKS[0]} rounds."
+            return [(text, False)]
+        has = "has" if 1 in (len(ended_runs), len(runs)) else "have"
+        text = f"{len(ended_runs)} of {counted(len(runs), 'runs')} {has} ended."
+        next_text = "Figures appear with the first usable run, a verdict with the third repeat."
+        return [(f"{text} {next_text}", False)]
     verdicts = judged_rules(runs)
     rules = open_words([each for of_run in verdicts for each in of_run])
     rules += [f"{rules_kept}."] if (rules_kept := kept_words(verdicts)) else []
@@ -300,12 +288,12 @@ def figures_words(
 
 def _overload_words(runs: Sequence[MeasuredRun]) -> Sentence:
     """Where all that counts measures overload: the finding, if the load looks for the limit."""
-    counted = counted_runs(runs)
-    if not counted or not all(each.judged and each.judged.is_saturated for each in counted):
+    usable = counted_runs(runs)
+    if not usable or not all(each.judged and each.judged.is_saturated for each in usable):
         return []
-    is_found = all(each.run.has_found_limit for each in counted)
+    is_found = all(each.run.has_found_limit for each in usable)
     finding = "The limit was found" if is_found else "The target was overloaded"
-    return [(finding, True), (f": {counted[0].judged.target.text} ", False)]
+    return [(finding, True), (f": {usable[0].judged.target.text} ", False)]
 
 
 def _figures_sentence(
@@ -338,18 +326,18 @@ def _figures_sentence(
         for each in overheads
     ]
     settles_s = None if is_final else _settles_s(overheads)
-    crowded = lacked_cpu(runs)
-    return overhead_sentence(pairs, is_final=is_final, is_crowded=crowded, settles_s=settles_s)
+    is_crowded = lacked_cpu(runs)
+    return overhead_sentence(pairs, is_final=is_final, is_crowded=is_crowded, settles_s=settles_s)
 
 
 def _settles_s(overheads: Sequence[Overhead]) -> float | None:
     """In how long all that is still open will be clear; None where nothing tells, or where the
     limit comes first."""
     in_turns = [each.turns for each in overheads if each.turns]
-    unsettled = [each for each in in_turns if not each.found.is_settled]
-    if not unsettled or any(each.judged.more_s is None for each in unsettled):
+    open_ones = [each for each in in_turns if not each.found.is_settled]
+    if not open_ones or any(each.judged.more_s is None for each in open_ones):
         return None
-    longest_s = max(each.judged.more_s for each in unsettled)
+    longest_s = max(each.judged.more_s for each in open_ones)
     return longest_s if longest_s <= min(each.left_s for each in in_turns) else None
 
 
@@ -374,18 +362,10 @@ def _why_not(overhead: Overhead) -> str:
     return ""
 
 
-def _awaited(n_done: int, runs: Sequence[MeasuredRun], is_in_turns: bool) -> str:
-    if is_in_turns:
-        return f"The arms take turns. The first answer comes after {LOOKS[0]} rounds."
-    has = "has" if 1 in (n_done, len(runs)) else "have"
-    ended = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
-    return f"{ended}. Figures appear with the first usable run, a verdict with the third repeat."
-
-
 def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
     """The sentence without an HTTP/HTTPS pair: figures only, no verdict."""
-    pooled = [(arm, figures) for arm in arms if (figures := arm.pooled[1])]
-    metric = metric_of(arm for arm, _ in pooled)
+    arms_with_figures = [(arm, figures) for arm in arms if (figures := arm.pooled[1])]
+    metric = metric_of(arm for arm, _ in arms_with_figures)
     so_far = "" if is_final else "So far "
 
     def us(arm: MeasuredTest, figures: Figures) -> float:
@@ -394,8 +374,8 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
     def took(arm: MeasuredTest, figures: Figures) -> str:
         return time_words(figures, us(arm, figures), metric, is_about=arm.is_busy)
 
-    if len(pooled) == 1:
-        arm, figures = pooled[0]
+    if len(arms_with_figures) == 1:
+        arm, figures = arms_with_figures[0]
         name = f"{arm.plan_label} over {arm.label}"
         # What failed is known of every run, however busy its machine was.
         every = [each.figures for each in arm.comparable]
@@ -411,5 +391,8 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
             ]
         text = f"{so_far}{name} takes "
         return [(text, False), (took(arm, figures), True), (f" at {per_s}, {failed}.", False)]
-    times = [ArmTime(arm.plan_label, arm.label, us(arm, of), took(arm, of)) for arm, of in pooled]
+    times = [
+        ArmTime(arm.plan_label, arm.label, us(arm, of), took(arm, of))
+        for arm, of in arms_with_figures
+    ]
     return times_sentence(times, is_final=is_final)

@@ -33,7 +33,6 @@ from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
-from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
 from campaigns.domain.presentation.results import (
     Answer,
@@ -82,14 +81,14 @@ _VERDICTS: cache.Cache[CampaignVerdict] = cache.Cache(64)
 
 def answer_of(
     campaign: Campaign,
-    chosen: tuple[int, int] | None = None,
+    pair: tuple[int, int] | None = None,
     relative: int = 1,
     metric: str = MEAN,
     *,
     shows_machines: bool = True,
 ) -> Answer:
     """As `campaign_answer`, made once in a process until it changes."""
-    options = (chosen, relative, metric)
+    options = (pair, relative, metric)
     return _ANSWERS.get(
         (*campaign_key(campaign), *options, shows_machines),
         lambda: campaign_answer(campaign, *options, shows_machines=shows_machines),
@@ -107,38 +106,42 @@ def gists_of(campaigns: Sequence[Campaign], keys: Mapping[int, CampaignKey]) -> 
     names = {
         each.pk: cache.key_of("gist", *keys[each.pk]) for each in campaigns if each.finished_at
     }
-    cached = cache.get_many(names.values())
-    gists = {pk: Gist.from_json(cached[name]) for pk, name in names.items() if name in cached}
+    stored_gists = cache.get_many(names.values())
+    gists = {
+        pk: Gist.from_json(stored_gists[name]) for pk, name in names.items() if name in stored_gists
+    }
     missing = [each for each in campaigns if each.finished_at and each.pk not in gists]
     n_runs = accumulate(keys[each.pk].n_runs for each in missing)
     for _, batch in groupby(zip(missing, n_runs, strict=True), lambda row: row[1] // _RUNS_AT_ONCE):
         answers = campaign_answers([each for each, _ in batch])
-        read = {pk: answer.gist for pk, answer in answers.items()}
-        cache.put_many({names[pk]: gist.to_json() for pk, gist in read.items()}, GIST_DAYS)
-        gists |= read
+        new_gists = {pk: answer.gist for pk, answer in answers.items()}
+        cache.put_many({names[pk]: gist.to_json() for pk, gist in new_gists.items()}, GIST_DAYS)
+        gists |= new_gists
     return gists | {each.pk: answer_of(each).gist for each in campaigns if not each.finished_at}
 
 
 def campaign_answer(
     campaign: Campaign,
-    chosen: tuple[int, int] | None = None,
+    pair_of_arms: tuple[int, int] | None = None,
     relative: int = 1,
     metric: str = "",
     *,
     shows_machines: bool = True,
 ) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
-    `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
+    `pair`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
     the column that a matrix or sweeps of several arms are relative to, from 1. `metric`: what the
     rungs of a ladder are compared by; its sentence is of means. `shows_machines`: whether the
     reader may know what the targets' machines did."""
-    answers = campaign_answers([campaign], chosen, relative, metric, shows_machines=shows_machines)
+    answers = campaign_answers(
+        [campaign], pair_of_arms, relative, metric, shows_machines=shows_machines
+    )
     return answers[campaign.pk]
 
 
 def campaign_answers(
     campaigns: Sequence[Campaign],
-    chosen: tuple[int, int] | None = None,
+    pair: tuple[int, int] | None = None,
     relative: int = 1,
     metric: str = "",
     *,
@@ -149,8 +152,8 @@ def campaign_answers(
     runs = measured_runs(rows.order_by("-campaign_id", "position"))
     for each in runs:
         each.run.shows_machine = shows_machines
-    related = ("plan_version__plan", "endpoint__target", "campaign__search")
-    tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
+    relations = ("plan_version__plan", "endpoint__target", "campaign__search")
+    tests = Test.objects.filter(campaign__in=campaigns).select_related(*relations)
     tests = list(tests.order_by("-campaign_id", "position"))
     if not shows_machines:
         hide_hosts(tests)
@@ -159,7 +162,7 @@ def campaign_answers(
             each,
             [test for test in tests if test.campaign_id == each.pk],
             [run for run in runs if run.run.campaign_id == each.pk],
-            chosen,
+            pair,
             relative,
             metric,
         )
@@ -169,8 +172,8 @@ def campaign_answers(
         # Searches speak for themselves: to pool trials at several rates would say nothing.
         if hasattr(test.campaign, "search"):
             report, answer = report_of_search(test.campaign.search), answers[test.campaign_id]
-            said = {"sentence": report.sentence, "found_by_search": report.found}
-            answers[test.campaign_id] = replace(answer, **said)
+            texts = {"sentence": report.sentence, "found_by_search": report.found}
+            answers[test.campaign_id] = replace(answer, **texts)
     return answers
 
 
@@ -178,27 +181,27 @@ def _answer(
     campaign: Campaign,
     tests: list[Test],
     every_run: list[MeasuredRun],
-    chosen: tuple[int, int] | None,
+    pair_of_arms: tuple[int, int] | None,
     relative: int,
     metric: str,
 ) -> Answer:
-    counted, of_reference = without_references(tests)
-    arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
+    main_tests, of_reference = without_references(tests)
+    arms, references = (measured_tests(each, every_run) for each in (main_tests, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
     alone, labels = [each for arm in arms for each in arm.alone], labels_of(arms)
     is_final = campaign.finished_at is not None
     shapes = shapes_of(campaign, arms, relative, metric, is_final=is_final)
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
-    among = [*arms, *references] if chosen else [] if shapes.rungs else arms
-    pairs = pairs_of(among, chosen)
+    among = [*arms, *references] if pair_of_arms else [] if shapes.rungs else arms
+    pairs = pairs_of(among, pair_of_arms)
     if campaign.order == Campaign.Order.SIDE_BY_SIDE and not (shapes.matrix or shapes.sweeps):
         pairs = pairs or pairs_in_turns(among)
     is_busy = any(pair.is_busy for pair in pairs)
     overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
     if not is_final:  # of plans that follow one another those that have begun
-        compared = [each for each in overheads if each.turns is None or each.turns.n_rounds]
-        overheads = compared or overheads
+        with_looks = [each for each in overheads if each.turns is None or each.turns.n_rounds]
+        overheads = with_looks or overheads
     failures = failures_of(runs)
     # Rounds that all arms had compare them, whatever became of the runs.
     in_turns = any(each.turns and each.has_word for each in overheads)
@@ -206,16 +209,26 @@ def _answer(
     partial = None
     if is_final and not in_turns and not any(each.is_whole for each in runs):
         cut_short = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures]
-        measured = [each for each in cut_short if each.figures.attempts]
-        partial = max(measured, key=lambda each: each.figures.attempts, default=None)
+        with_figures = [each for each in cut_short if each.figures.attempts]
+        partial = max(with_figures, key=lambda each: each.figures.attempts, default=None)
+    swept = {sweep.plan_label for sweep in shapes.sweeps}
     answer = Answer(
         sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
-        grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
+        grounds=grounds_of(campaign, arms, overheads or shapes.ladder_overheads, runs, partial),
         caveats=[] if partial else notes_of(runs, disturbing=True),
         partial_run=partial and partial.run.pk,
         has_no_answer=not (in_turns or counted_runs(runs))
         and any(each.has_no_answer for each in runs),
-        tests=_test_answers(campaign, arms, shapes),
+        tests=[
+            _test_answer(
+                campaign,
+                arm,
+                # Those that a matrix or a sweep draws have no curve of their own.
+                has_curve=shapes.matrix is None and arm.plan_label not in swept,
+                is_smooth=len(arms) <= MOST_SMOOTH,
+            )
+            for arm in arms
+        ],
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
         overheads=[
             overhead_answer(each, is_final=is_final, is_crowded=lacked_cpu(runs))
@@ -229,7 +242,7 @@ def _answer(
             for label, arm in zip(labels, arms, strict=True)
         ),
         errors=failures.errors,
-        exchanges=campaign_exchange_tables(_exchanged(arms)),
+        exchanges=campaign_exchange_tables(_exchanges(arms)),
         sweeps=tuple(shapes.sweeps),
         matrix=shapes.matrix,
         ladder=shapes.ladder,
@@ -242,7 +255,34 @@ def _answer(
             }
         ),
     )
-    return _judged(answer, [*runs, *alone], failures, is_final=is_final)
+    return _with_judgements(answer, [*runs, *alone], failures, is_final=is_final)
+
+
+def _with_judgements(
+    answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures, *, is_final: bool
+) -> Answer:
+    """With what the runs' judgements say, and what to do about it: nothing is to be measured again
+    while runs are to come."""
+    statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
+    judgements = [each.judged for each in statuses if each.judged]
+    remedies = what_to_do(judgements, failures.rows, failures.attempts, answer.found)
+    return replace(
+        answer,
+        answers=three_answers(statuses, answer.found, answer.sentence),
+        remedies=tuple(each for each in remedies if is_final or each.place != Place.AGAIN),
+    )
+
+
+def _exchanges(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
+    """Of the WebSocket tests with measured data."""
+    exchanges = []
+    for label, arm in zip(labels_of(arms), arms, strict=True):
+        total, figures = arm.pooled
+        if figures and arm.scheme in WEBSOCKET_SCHEMES:
+            open_counts = [each.most_open for each in arm.counted if each.most_open is not None]
+            most_open = max(open_counts, default=None)
+            exchanges.append(Exchanged(label, total, figures.duration_s, most_open))
+    return exchanges
 
 
 def _sentence(
@@ -265,65 +305,15 @@ def _sentence(
     )
 
 
-def _judged(
-    answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures, *, is_final: bool
-) -> Answer:
-    """With what the runs' judgements say, and what to do about it: nothing is to be measured again
-    while runs are to come."""
-    statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
-    judged = [each.judged for each in statuses if each.judged]
-    remedies = what_to_do(judged, failures.rows, failures.attempts, answer.found)
-    return replace(
-        answer,
-        answers=three_answers(statuses, answer.found, answer.sentence),
-        remedies=tuple(each for each in remedies if is_final or each.place != Place.AGAIN),
-    )
-
-
-def _test_answers(
-    campaign: Campaign, arms: Sequence[MeasuredTest], shapes: Shapes
-) -> list[TestAnswer]:
-    """Those that a matrix or a sweep draws have no curve of their own."""
-    swept = {sweep.plan_label for sweep in shapes.sweeps}
-    is_smooth = len(arms) <= MOST_SMOOTH
-    return [
-        _test_answer(
-            campaign,
-            arm,
-            has_curve=shapes.matrix is None and arm.plan_label not in swept,
-            is_smooth=is_smooth,
-        )
-        for arm in arms
-    ]
-
-
-def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
-    """The WebSocket tests with measured data."""
-    return [
-        Exchanged(
-            label,
-            total,
-            figures.duration_s,
-            max(
-                (each.most_open for each in arm.counted if each.most_open is not None), default=None
-            ),
-        )
-        for label, arm in zip(labels_of(arms), arms, strict=True)
-        if arm.scheme in WEBSOCKET_SCHEMES
-        for total, figures in [arm.pooled]
-        if figures
-    ]
-
-
 def _test_answer(
     campaign: Campaign, arm: MeasuredTest, *, has_curve: bool, is_smooth: bool = True
 ) -> TestAnswer:
-    total, pooled = arm.pooled
+    total, figures = arm.pooled
     lines = [each.line(is_counted=each in arm.counted) for each in arm.runs]
     # `texts`: of its runs, as the test's table shows them.
     by_repeat = {
         each.run.repeat: text
-        for each, text in zip(arm.runs, mean_texts(lines, pooled), strict=True)
+        for each, text in zip(arm.runs, mean_texts(lines, figures), strict=True)
     }
     # An answer is kept in memory with what its tables are made of: not the runs, but these.
     alone = [each.line(is_counted=False) for each in arm.alone]
@@ -335,7 +325,7 @@ def _test_answer(
         scheme=arm.scheme,
         connection_mode=arm.test.connection_mode,
         plan_label=arm.plan_label,
-        made_table=Lazy(lambda: latency_table(key, title, lines, pooled, **whole)),
+        made_table=Lazy(lambda: latency_table(key, title, lines, figures, **whole)),
         means_ms=_means_ms(campaign, arm.counted),
         apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
         means_text=[by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)],
@@ -389,7 +379,16 @@ def _verdict(
     else:
         sentence = baseline_sentence(comparisons) or answer.sentence
     if not against:
-        arms = _overheads_of_arms(campaign) if answer.matrix else answer.overheads
+        arms = answer.overheads
+        if answer.matrix:  # each arm against the first of its plan
+            runs = Run.objects.filter(campaign=campaign).prefetch_related("shards")
+            tests = campaign.tests.select_related(
+                "plan_version__plan", "endpoint__target", "campaign"
+            )
+            main_tests, _ = without_references(tests.order_by("position"))
+            rows = measured_runs(runs.order_by("position"))
+            pairs = pairs_in_turns(measured_tests(main_tests, rows))
+            arms = [overhead_answer(compare(campaign, pair), is_final=True) for pair in pairs]
         against = [ComparedArms.of(each, labels[each.candidate_test_id]) for each in arms]
     means = (ms for test in answer.tests for ms in test.means_ms)
     has_figures = any(ms is not None for ms in means) or any(each.word for each in answer.overheads)
@@ -403,12 +402,3 @@ def _verdict(
         sum(row.count for row in answer.errors.rows),
         answer.errors.n_attempts,
     )
-
-
-def _overheads_of_arms(campaign: Campaign) -> list[OverheadAnswer]:
-    """Of each arm against the first of its plan: of a campaign whose answer has a matrix."""
-    runs = Run.objects.filter(campaign=campaign).prefetch_related("shards").order_by("position")
-    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target", "campaign")
-    counted, _ = without_references(tests.order_by("position"))
-    pairs = pairs_in_turns(measured_tests(counted, measured_runs(runs)))
-    return [overhead_answer(compare(campaign, pair), is_final=True) for pair in pairs]

@@ -130,7 +130,7 @@ class Cells(Mapping[str, tuple[GridPlan, Arm]]):
         return sorted({key for key in keys if key in self}, key=place)
 
 
-class Used(NamedTuple):
+class LastUse(NamedTuple):
     """A test of a campaign that was started lately."""
 
     plan: int
@@ -163,15 +163,15 @@ class Grid:
         return Cells(self.plans, self.arms)
 
     @cached_property
-    def used(self) -> list[Used]:
+    def used(self) -> list[LastUse]:
         """The newest campaign first; a reference has a tick of its own."""
         campaigns = Campaign.objects.outside_trash().filter(project=self.project)
-        started = campaigns.filter(started_at__isnull=False)
-        tests = Test.objects.filter(campaign__in=started.order_by("-pk").values("pk")[:_RECENT])
+        with_start = campaigns.filter(started_at__isnull=False)
+        tests = Test.objects.filter(campaign__in=with_start.order_by("-pk").values("pk")[:_RECENT])
         columns = ("plan_version__plan", "endpoint__target", "endpoint", "connection_mode")
         rows = tests.order_by("-campaign", "position").values_list(*columns, "campaign__started_at")
         here = {each.pk for each in self.targets if not each.is_reference}
-        return [used for used in map(Used._make, rows) if used.target in here]
+        return [use for use in map(LastUse._make, rows) if use.target in here]
 
     def endpoints_of(self, target: Target) -> list[Endpoint]:
         return list(
@@ -184,13 +184,13 @@ class Grid:
     @cached_property
     def recent_plans(self) -> list[GridPlan]:
         """Those used last first, then by name."""
-        at = {used.plan: used.at.timestamp() for used in reversed(self.used)}
+        at = {use.plan: use.at.timestamp() for use in reversed(self.used)}
         return sorted(self.plans, key=lambda row: -at.get(row.version.plan_id, 0))
 
     @cached_property
     def measured_at(self) -> dict[int, datetime]:
         """When each target was measured last, by its key."""
-        return {used.target: used.at for used in reversed(self.used)}
+        return {use.target: use.at for use in reversed(self.used)}
 
     @cached_property
     def recent_targets(self) -> list[Target]:
@@ -229,15 +229,15 @@ def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
     return Grid(project, tuple(_plans(project, versions)), tuple(targets), tuple(arms), answers)
 
 
-def _plans(project: Project, wanted: Collection[int]) -> Iterator[GridPlan]:
+def _plans(project: Project, pks: Collection[int]) -> Iterator[GridPlan]:
     plans = SavedPlan.objects.filter(project=project, archived_at=None)
     versions = PlanVersion.objects.filter(plan__in=plans)
     order = ("plan__name", "plan_id")
     latest = versions.order_by(*order, "-number").distinct(*order).values("pk")
-    needed = versions.filter(Q(pk__in=latest) | Q(pk__in=wanted)).select_related("plan")
+    rows = versions.filter(Q(pk__in=latest) | Q(pk__in=pks)).select_related("plan")
     own = reference_version(project)
-    for version in needed.order_by(*order, "-number"):
-        if version == own and version.pk not in wanted:
+    for version in rows.order_by(*order, "-number"):
+        if version == own and version.pk not in pks:
             continue
         try:
             yield GridPlan(version, version.value())
@@ -267,69 +267,69 @@ def proposal(
     if row is None:
         return Picks(targets=[str(place.pk)] if place else [])
     plans = [str(row.version.pk)]
-    last = [used for used in grid.used if used.plan == row.version.plan_id]
+    last = [use for use in grid.used if use.plan == row.version.plan_id]
     modes = list(dict.fromkeys(u.mode for u in last if u.at == last[0].at))
     if question == "https":
         modes = list(map(str, ConnectionMode))
     modes = modes or [str(row.plan.connection_mode)]
     if place is None:
         return Picks(plans, modes=modes)
-    proposed = endpoints_to_propose(grid, place, [row], question, schemes)
-    return Picks(plans, [str(place.pk)], [str(each.pk) for each in proposed], modes)
+    endpoints_then = endpoints_to_propose(grid, place, [row], question, schemes)
+    return Picks(plans, [str(place.pk)], [str(each.pk) for each in endpoints_then], modes)
 
 
-def _target(grid: Grid, wanted: int, plan: int) -> Target | None:
+def _target(grid: Grid, pk: int, plan: int) -> Target | None:
     """The one asked for; else that of the plan, or of any, that was measured last."""
     answering = [
         each
         for each in grid.targets
-        if each.pk == wanted or not all(map(grid.is_silent, grid.endpoints_of(each)))
+        if each.pk == pk or not all(map(grid.is_silent, grid.endpoints_of(each)))
     ]
     own = [each for each in answering if not each.is_reference] or answering
-    if asked_for := next((each for each in answering if each.pk == wanted), None):
+    if asked_for := next((each for each in answering if each.pk == pk), None):
         return asked_for
     by_key = {each.pk: each for each in own}
-    used = sorted(grid.used, key=lambda each: each.plan != plan)
-    last = (by_key[each.target] for each in used if each.target in by_key)
+    uses = sorted(grid.used, key=lambda each: each.plan != plan)
+    last = (by_key[each.target] for each in uses if each.target in by_key)
     return next(last, own[0] if len(own) == 1 else None)
 
 
-def _plan(grid: Grid, wanted: int, endpoints: Sequence[Endpoint]) -> GridPlan | None:
+def _plan(grid: Grid, pk: int, endpoints: Sequence[Endpoint]) -> GridPlan | None:
     """The one asked for; else of those that fit the one used last, else the newest, HTTP first."""
-    if asked_for := next((row for row in grid.plans if row.version.plan_id == wanted), None):
+    if asked_for := next((row for row in grid.plans if row.version.plan_id == pk), None):
         return asked_for
-    spoken = {each.scheme in WEBSOCKET_SCHEMES for each in endpoints}
-    fitting = [row for row in grid.recent_plans if not endpoints or row.is_websocket in spoken]
-    last = {used.plan for used in grid.used}
-    used = next((row for row in fitting if row.version.plan_id in last), None)
+    schemes = {each.scheme in WEBSOCKET_SCHEMES for each in endpoints}
+    fitting = [row for row in grid.recent_plans if not endpoints or row.is_websocket in schemes]
+    last = {use.plan for use in grid.used}
+    use = next((row for row in fitting if row.version.plan_id in last), None)
     newest = sorted(fitting, key=lambda row: (row.is_websocket, -row.version.pk))
-    return used or next(iter(newest), None)
+    return use or next(iter(newest), None)
 
 
 def endpoints_to_propose(
     grid: Grid,
     target: Target,
     plans: Sequence[GridPlan],
-    question: str = "",
+    question: str,
     schemes: Sequence[str] = (),
 ) -> list[Endpoint]:
     """Of those that the plans can use and that answer: for HTTPS's cost a pair, without TLS
     profiles where it can be, for a ladder's rungs are endpoints of the same target; else those
     used last, else one of each of the schemes, else the first."""
-    needed = {row.is_websocket for row in plans}
+    kinds = {row.is_websocket for row in plans}
     fitting = [
         each
         for each in grid.endpoints_of(target)
-        if (each.scheme in WEBSOCKET_SCHEMES) in needed and not grid.is_silent(each)
+        if (each.scheme in WEBSOCKET_SCHEMES) in kinds and not grid.is_silent(each)
     ]
     if question == "https":
         web = [each for each in fitting if each.scheme in ("http", "https")]
         for candidates in ([each for each in web if not each.tls_profile], web):
             if len({each.scheme for each in candidates}) == len(TLS_TWINS):
                 return candidates
-    last = [used for used in grid.used if used.target == target.pk]
-    used = {each.endpoint for each in last if each.at == last[0].at}
-    if not schemes and (again := [each for each in fitting if each.pk in used]):
+    last = [use for use in grid.used if use.target == target.pk]
+    use = {each.endpoint for each in last if each.at == last[0].at}
+    if not schemes and (again := [each for each in fitting if each.pk in use]):
         return again
     if not schemes:
         return fitting[:1]
@@ -353,8 +353,8 @@ class Again:
 
 def again_of(campaign: Campaign, grid: Grid) -> Again:
     """The campaign's tests in a new grid, with the plans' latest versions."""
-    related = ("plan_version__plan", "endpoint__target")
-    tests = list(campaign.tests.select_related(*related).order_by("position"))
+    relations = ("plan_version__plan", "endpoint__target")
+    tests = list(campaign.tests.select_related(*relations).order_by("position"))
     own = reference_version(campaign.project)
     tests = [test for test in tests if test.plan_version != own]
     latest = {row.version.plan_id: row.version for row in grid.plans}

@@ -140,11 +140,11 @@ def trust_is(word: str) -> Q:
 
 def campaign_views(actor: Actor) -> dict[str, Q]:
     """Drafts have a view of their own, so that they hide no results."""
-    started = IN_USE & ~STATE_IS["draft"]
+    has_begun = IN_USE & ~STATE_IS["draft"]
     return {
-        "": started,
+        "": has_begun,
         "look": IN_USE & needs_a_look(actor),
-        "mine": started & Q(created_by=actor.user),
+        "mine": has_begun & Q(created_by=actor.user),
         "running": IN_USE & UNDER_WAY,
         "drafts": IN_USE & STATE_IS["draft"],
         ARCHIVED: ~IN_USE,
@@ -157,24 +157,20 @@ def needs_a_look(actor: Actor) -> Q:
     runs = Run.objects.filter(campaign=OuterRef("pk"))
     spoilt = trust_is(Trust.BUSY) | trust_is(Trust.NO_ANSWER)
     in_trouble = runs.filter(target_state__in=[TargetState.CHANGING, TargetState.FAILING])
-    overloaded = runs.filter(target_state=TargetState.OVERLOADED)
-    overloaded = overloaded.exclude(test__plan_version__in=_limit_seekers(actor))
+    overloads = runs.filter(target_state=TargetState.OVERLOADED)
+    # Some plans overload a target because they look for its limit.
+    state = TargetState.OVERLOADED
+    of_version = Run.objects.filter(target_state=state, test__plan_version=OuterRef("pk"))
+    versions = PlanVersion.objects.visible_to(actor).filter(Exists(of_version))
+    seekers = [version.pk for version in versions if _seeks_limit(version)]
+    overloads = overloads.exclude(test__plan_version__in=seekers)
     broken = RunSummary.objects.filter(
         run__campaign=OuterRef("pk"), thresholds__contains=[{"passed": False}]
     )
-    stopped = Q(stop_requested_at__isnull=False) | ~Q(stop_reason="")
-    wrong = stopped | spoilt | Exists(in_trouble) | Exists(overloaded) | Exists(broken)
+    was_stopped = Q(stop_requested_at__isnull=False) | ~Q(stop_reason="")
+    wrong = was_stopped | spoilt | Exists(in_trouble) | Exists(overloads) | Exists(broken)
     unseen = Q(looked_at=None) | Q(looked_at__lt=F("finished_at"))
     return Q(finished_at__isnull=False) & wrong & unseen
-
-
-def _limit_seekers(actor: Actor) -> list[int]:
-    """Versions of plans that overloaded a target because they look for its limit."""
-    overloaded = Run.objects.filter(target_state=TargetState.OVERLOADED)
-    versions = PlanVersion.objects.visible_to(actor).filter(
-        Exists(overloaded.filter(test__plan_version=OuterRef("pk")))
-    )
-    return [version.pk for version in versions if _seeks_limit(version)]
 
 
 def _seeks_limit(version: PlanVersion) -> bool:

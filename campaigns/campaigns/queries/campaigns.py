@@ -100,23 +100,30 @@ def campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, CampaignKey]:
     """By campaign, in one query for all of them."""
     runs = Run.objects.filter(campaign=OuterRef("pk"))
     rows_of_campaigns = Campaign.objects.filter(pk__in=[each.pk for each in campaigns]).order_by()
+    tests = Test.objects.filter(campaign=OuterRef("pk")).order_by("position")
+    plan, number = F("plan_version__plan__name"), F("plan_version__number")
+    target, tags = F("endpoint__target__name"), F("endpoint__target__tags")
     rows = rows_of_campaigns.annotate(
         n_all=_of_all(runs, "campaign", Count("pk")),
         newest_event=_of_all(_of_runs(RunEvent), "run__campaign", Max("pk")),
         n_summaries=_of_all(_of_runs(RunSummary), "run__campaign", Sum("version")),
         last_round=_of_all(_of_runs(Round), "run__campaign", Max("number")),
-        names=ArraySubquery(_names()),
+        names=ArraySubquery(
+            tests.values_list(JSONObject(plan=plan, number=number, target=target, tags=tags))
+        ),
     )
-    facts = {
-        pk: values
-        for pk, *values in rows.values_list(
-            "pk", "n_all", "newest_event", "n_summaries", "last_round", "names"
+    columns = ("pk", "n_all", "newest_event", "n_summaries", "last_round", "names")
+    facts = {pk: values for pk, *values in rows.values_list(*columns)}
+    keys = {}
+    for each in campaigns:
+        n_runs, event, n_summaries, last_round, tests = facts.get(each.pk, (*[None] * 4, ()))
+        names = tuple(
+            TestNames(f"{of['plan']} v{of['number']}", of["target"], tuple(of["tags"]))
+            for of in tests
         )
-    }
-    return {
-        each.pk: _key_of(each, *facts.get(each.pk, (None, None, None, None, ())))
-        for each in campaigns
-    }
+        counters = event, n_summaries, n_looks(last_round)
+        keys[each.pk] = CampaignKey(each.pk, each.state, n_runs or 0, *counters, names)
+    return keys
 
 
 def _of_runs(model: type[Round | RunEvent | RunSummary]) -> QuerySet:
@@ -127,29 +134,6 @@ def _of_all(rows: QuerySet, campaign: str, value: Count | Max | Sum) -> Subquery
     """Grouped by the campaign although it has only one: so the newest row is looked for among its
     own, and not backwards among those of all campaigns."""
     return Subquery(rows.order_by().values(campaign).annotate(value=value).values("value"))
-
-
-def _names() -> QuerySet:
-    tests = Test.objects.filter(campaign=OuterRef("pk")).order_by("position")
-    plan, number = F("plan_version__plan__name"), F("plan_version__number")
-    target, tags = F("endpoint__target__name"), F("endpoint__target__tags")
-    return tests.values_list(JSONObject(plan=plan, number=number, target=target, tags=tags))
-
-
-def _key_of(
-    campaign: Campaign,
-    n_runs: int | None,
-    newest_event: int | None,
-    n_summaries: int | None,
-    last_round: int | None,
-    names: Sequence[dict],
-) -> CampaignKey:
-    facts = tuple(
-        TestNames(f"{each['plan']} v{each['number']}", each["target"], tuple(each["tags"]))
-        for each in names
-    )
-    read = newest_event, n_summaries, n_looks(last_round)
-    return CampaignKey(campaign.pk, campaign.state, n_runs or 0, *read, facts)
 
 
 def n_looks(last_round: int | None) -> int:
@@ -167,11 +151,11 @@ def run_key(run: Run) -> tuple:
     return run.pk, run.state, run.trust, newest_event(run=run), of_summary(run, "version")
 
 
-def final_key(ended: Run | Campaign) -> tuple | None:
+def final_key(row: Run | Campaign) -> tuple | None:
     """What the files of a run or of a campaign depend on once it has ended; None before."""
-    if isinstance(ended, Run):
-        return run_key(ended) if ended.is_done else None
-    return (ended.name, *campaign_key(ended)) if ended.finished_at else None
+    if isinstance(row, Run):
+        return run_key(row) if row.is_done else None
+    return (row.name, *campaign_key(row)) if row.finished_at else None
 
 
 # The newest earlier measurements of a reference that a page looks for the one before in.

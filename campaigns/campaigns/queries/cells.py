@@ -97,12 +97,12 @@ def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
 
 def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
     """Why these are not measured side by side; "" where they are."""
-    counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
-    if len({cell.injectors for cell in counted}) > 1:
+    main_cells = [cell for cell in cells if not cell.endpoint.target.is_reference]
+    if len({cell.injectors for cell in main_cells}) > 1:
         return "A sweep over injector processes needs whole runs of one arm."
     groups = [
         ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
-        for each in arms_by_plan(counted).values()
+        for each in arms_by_plan(main_cells).values()
         for cell in {cell.plan_version.pk: cell for cell in each}.values()
     ]
     return why_not_side_by_side(groups, limit_s)
@@ -121,8 +121,8 @@ def estimate_cells(
     groups = [list(map(_of_estimate, group)) for group in arms_by_plan(cells).values()]
     if not in_turns or not groups:
         return estimate_campaign([each for group in groups for each in group], **values)
-    watched = list(map(_of_estimate, watched_cells(cells, perf)))
-    values |= {"limit_s": limit_s, "until_settled": until_settled, "watched": watched}
+    alone = list(map(_of_estimate, watched_cells(cells, perf)))
+    values |= {"limit_s": limit_s, "until_settled": until_settled, "watched": alone}
     return estimate_side_by_side(groups, **values)
 
 
@@ -136,8 +136,8 @@ def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
     arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
     targets = {arm.endpoint.target_id for arm in arms}
     reporting = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
-    watched = targets if perf else set(reporting)
-    return [arm for arm in arms if arm.endpoint.target_id in watched]
+    targets_with_agents = targets if perf else set(reporting)
+    return [arm for arm in arms if arm.endpoint.target_id in targets_with_agents]
 
 
 def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
@@ -146,18 +146,12 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:
         groups = arms_by_plan(tests).values()
         sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
-    return {
-        test.pk: estimate_test(
-            _plan_in_turns(plan, test, n) if n else plan,
-            ConnectionMode(test.connection_mode),
-            campaign.pause_s,
-            test.injectors,
-        )
-        for test in tests
-        for n, plan in [(sizes.get(test.pk), test.plan().for_injectors(test.injectors))]
-    }
-
-
-def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
-    limit_s = turns_limit_s(plan, n_arms, test.campaign.limit_s, test.injectors)
-    return plan_in_turns(plan, n_arms, limit_s)
+    estimates = {}
+    for test in tests:
+        plan = test.plan().for_injectors(test.injectors)
+        if n_arms := sizes.get(test.pk):
+            limit_s = turns_limit_s(plan, n_arms, test.campaign.limit_s, test.injectors)
+            plan = plan_in_turns(plan, n_arms, limit_s)
+        mode = ConnectionMode(test.connection_mode)
+        estimates[test.pk] = estimate_test(plan, mode, campaign.pause_s, test.injectors)
+    return estimates

@@ -129,9 +129,9 @@ def answer_checks(
             yield Check("warn", f"{name} failed over {scheme}, {_ago(now, latest.at)}: {what}")
         elif latest:
             good.setdefault(name, []).append((scheme, latest.at))
-    for name, tried in good.items():
-        schemes = and_joined(list(dict.fromkeys(scheme for scheme, _ in tried)))
-        oldest = min(at for _, at in tried)
+    for name, text in good.items():
+        schemes = and_joined(list(dict.fromkeys(scheme for scheme, _ in text)))
+        oldest = min(at for _, at in text)
         yield Check("good", f"{name} answers over {schemes}, {_ago(now, oldest)}")
 
 
@@ -174,22 +174,20 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
 def _refusal(endpoint: Endpoint, networks: Iterable[Allowed]) -> str | None:
     if settings.PROOF_DAYS:
         return why_not_permitted(endpoint)
-    dialled = endpoint.dialled
-    return vet(dialled, endpoint.port, networks) if is_address(dialled) else None
+    host = endpoint.dialled
+    return vet(host, endpoint.port, networks) if is_address(host) else None
 
 
-def _slots(wanted: int) -> Check:
+def _slots(n_needed: int) -> Check:
     alive = [host for host in hosts() if host.is_alive]
     slots = sum(host.slots for host in alive)
     free = sum(max(0, host.slots - host.busy) for host in alive)
     if not alive:
         return Check("bad", NO_HOST)
-    if slots < wanted:
-        return Check(
-            "bad",
-            f"Each run needs {counted(wanted, 'injector slots')}, but only {slots} are available.",
-        )
-    if free < wanted:
+    if slots < n_needed:
+        needs = counted(n_needed, "injector slots")
+        return Check("bad", f"Each run needs {needs}, but only {slots} are available.")
+    if free < n_needed:
         return Check("warn", f"{_free_words(free, slots)}; the first run waits for them.")
     return Check("good", _free_words(free, slots))
 

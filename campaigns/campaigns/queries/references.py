@@ -3,7 +3,7 @@ permissions: callers pass rows found with visible_to. To confirm a difference: a
 which both sides run in turn, as far as they can still be run."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -43,9 +43,9 @@ def why_no_reference() -> str:
 def reference_endpoint(project: Project) -> Endpoint | None:
     """The installation's own target, if the project has it as a reference."""
     of_project = Endpoint.objects.filter(target__project=project, archived_at=None)
-    tagged = of_project.filter(target__archived_at=None, target__tags__contains=[REFERENCE_TAG])
+    candidates = of_project.filter(target__archived_at=None, target__tags__contains=[REFERENCE_TAG])
     own = settings.REFERENCE_TARGET or {"scheme": ""}
-    return tagged.filter(**own).select_related("target").order_by("pk").first()
+    return candidates.filter(**own).select_related("target").order_by("pk").first()
 
 
 def reference_version(project: Project) -> PlanVersion | None:
@@ -66,13 +66,13 @@ def has_own_reference(campaign: Campaign) -> bool:
 
 def have_history(cells: Iterable[tuple[PlanVersion, Endpoint, str]]) -> bool:
     """Whether any of these was measured in a campaign that has ended."""
-    wanted = {(version.plan_id, endpoint.pk, str(mode)) for version, endpoint, mode in cells}
+    keys = {(version.plan_id, endpoint.pk, str(mode)) for version, endpoint, mode in cells}
     rows = TestFigures.objects.outside_trash().filter(
-        plan__in={plan for plan, _, _ in wanted},
-        endpoint__in={endpoint for _, endpoint, _ in wanted},
+        plan__in={plan for plan, _, _ in keys},
+        endpoint__in={endpoint for _, endpoint, _ in keys},
         campaign__finished_at__isnull=False,
     )
-    return not wanted.isdisjoint(rows.values_list("plan", "endpoint", "connection_mode"))
+    return not keys.isdisjoint(rows.values_list("plan", "endpoint", "connection_mode"))
 
 
 def references_of(campaign: Campaign) -> list[Test]:
@@ -85,8 +85,8 @@ def _references_of(campaigns: Collection[int]) -> dict[int, list[Test]]:
     tests = Test.objects.filter(
         campaign__in=campaigns, endpoint__target__tags__contains=[REFERENCE_TAG]
     )
-    related = ("plan_version__plan", "endpoint__target", "campaign")
-    for test in tests.select_related(*related).order_by("-campaign_id", "position"):
+    relations = ("plan_version__plan", "endpoint__target", "campaign")
+    for test in tests.select_related(*relations).order_by("-campaign_id", "position"):
         references[test.campaign_id].append(test)
     return references
 
@@ -98,19 +98,18 @@ def references_between(
     both measured it. In a fixed number of queries."""
     pks = set(campaigns)
     tests = _references_of({pk for both in pks for pk in both})
-    pairs = {both: list(_pairs(*(tests[pk] for pk in both))) for both in pks}
-    compared = {test.pk: test for some in pairs.values() for pair in some for test in pair}
-    columns = [ComparisonSide("", "test", test) for test in compared.values()]
-    sides = dict(zip(compared, sides_of(columns) if columns else [], strict=True))
+    pairs = {}
+    for both in pks:
+        earlier, later = (tests[pk] for pk in both)
+        places = partners(list(map(key_of, earlier)), list(map(key_of, later)))
+        pairs[both] = [(earlier[old], later[new]) for old, new in places]
+    test_by_pk = {test.pk: test for some in pairs.values() for pair in some for test in pair}
+    columns = [ComparisonSide("", "test", test) for test in test_by_pk.values()]
+    sides = dict(zip(test_by_pk, sides_of(columns) if columns else [], strict=True))
     return {
         both: reference_of([compared_pair(sides[old.pk], sides[new.pk]) for old, new in some])
         for both, some in pairs.items()
     }
-
-
-def _pairs(earlier: Sequence[Test], later: Sequence[Test]) -> Iterator[tuple[Test, Test]]:
-    for first, second in partners(*(list(map(key_of, side)) for side in (earlier, later))):
-        yield earlier[first], later[second]
 
 
 def reference_sentence(campaign: Campaign) -> str:
@@ -128,16 +127,10 @@ def reference_sentence(campaign: Campaign) -> str:
     if not means:
         return "Reference: none of its runs counts" if campaign.finished_at else ""
     text = ", ".join(ms(mean) for mean in means)
-    before = _before(campaign, tests[0]) if campaign.finished_at else None
-    both = (before, campaign.pk)
-    state = references_between([both])[both] if before else None
-    return f"Reference: {text}{_SINCE.get(state, '')}"
-
-
-def _before(campaign: Campaign, test: Test) -> int | None:
-    same = (
-        TestFigures.objects.outside_trash()
-        .filter(
+    state = None
+    if campaign.finished_at:
+        test = tests[0]
+        same = TestFigures.objects.outside_trash().filter(
             plan=test.plan_version.plan_id,
             endpoint=test.endpoint_id,
             connection_mode=test.connection_mode,
@@ -145,9 +138,11 @@ def _before(campaign: Campaign, test: Test) -> int | None:
             started_at__lt=campaign.started_at,
             campaign__finished_at__isnull=False,
         )
-        .exclude(mean_us=[])
-    )
-    return same.order_by("-started_at", "-pk").values_list("campaign", flat=True).first()
+        newest = same.exclude(mean_us=[]).order_by("-started_at", "-pk")
+        if before := newest.values_list("campaign", flat=True).first():
+            both = (before, campaign.pk)
+            state = references_between([both])[both]
+    return f"Reference: {text}{_SINCE.get(state, '')}"
 
 
 MIN_BLOCKS = 5
@@ -191,11 +186,11 @@ def confirmation_of(actor: Actor, project: Project, text: str) -> Confirmation |
     if None in pairs:
         return None
     numbers = [(int(pair[1]), int(pair[2])) for pair in pairs]
-    related = ("plan_version__plan", "endpoint__target", "campaign")
+    relations = ("plan_version__plan", "endpoint__target", "campaign")
     tests = (
         Test.objects.visible_to(actor)
         .filter(campaign__project=project)
-        .select_related(*related)
+        .select_related(*relations)
         .in_bulk({pk for pair in numbers for pk in pair})
     )
     if any(pk not in tests for pair in numbers for pk in pair):
@@ -205,7 +200,7 @@ def confirmation_of(actor: Actor, project: Project, text: str) -> Confirmation |
 
 def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
     cells: dict[str, Test] = {}
-    stored, left_out, in_turn = [], [], []
+    only_in_store, left_out, in_turn = [], [], []
     for old, new in pairs:
         if not _can_run(new):
             why = "it is a point of a sweep" if new.swept else "its plan or endpoint is archived"
@@ -216,9 +211,9 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
             cells[_cell_key(old)] = old
             in_turn.append((_cell_key(old), _cell_key(new)))
         else:
-            stored.append(old)
+            only_in_store.append(old)
     newest = pairs[0][1].campaign
-    if stored:
+    if only_in_store:
         cells |= {_cell_key(test): test for test in references_of(newest) if _can_run(test)}
     return Confirmation(
         campaign=newest,
@@ -228,7 +223,7 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
         repeats=max(MIN_BLOCKS, newest.repeats),
         injectors=tuple(sorted({test.injectors for test in cells.values()})) or (1,),
         in_turn=tuple(in_turn),
-        stored=tuple(stored),
+        stored=tuple(only_in_store),
         left_out=tuple(left_out),
     )
 

@@ -73,19 +73,6 @@ def _against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PairR
     return overhead.judged if overhead.has_word else replace(overhead.judged, word=None)
 
 
-def _names_of(arms: Sequence[MeasuredTest]) -> dict[int, tuple[str, str]]:
-    """What tells the arms of a sweep apart, by test: scheme and mode, with the target where these
-    differ; and the shortest, which may be the target alone."""
-    has_targets = len({arm.test.endpoint.target_id for arm in arms}) > 1
-    has_modes = not has_targets or len({arm_words(arm.test) for arm in arms}) > 1
-    names = {}
-    for arm in arms:
-        target, words = arm.test.endpoint.target.name, arm_words(arm.test)
-        whole = f"{words}, {target}" if has_targets else words
-        names[arm.test.pk] = whole, whole if has_modes else target
-    return names
-
-
 def _field(arm: MeasuredTest) -> str:
     return arm.test.swept or INJECTORS
 
@@ -95,24 +82,27 @@ def _value(arm: MeasuredTest) -> float:
 
 
 def _point(arm: MeasuredTest) -> SweepPoint:
-    ended = arm.ended
-    trusted = [each for each in ended if _is_trusted(each)]
+    ended_runs = arm.ended
+    sound = [each for each in ended_runs if _is_trusted(each)]
     is_trusted = bool(arm.ended) and all(map(_is_trusted, arm.ended))
-    runs = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
-    figures = arm.pooled[1] if runs == arm.counted else _pooled(runs)
+    runs = sound if is_trusted else arm.counted or [each for each in ended_runs if each.is_whole]
+    figures = arm.pooled[1] if runs == arm.counted else None
+    if runs and runs != arm.counted:
+        total = pooled_total(runs, ["response"])
+        figures = figures_of(total, sum(each.figures.duration_s for each in runs))
     rate, mean_us = of_runs([each.figures for each in runs]) if is_trusted else (None, None)
     return SweepPoint(
         value=_value(arm),
         figures=figures,
         is_trusted=is_trusted,
         is_usable=bool(arm.counted),
-        n_trusted=len(trusted),
-        n_runs=len(ended),
+        n_trusted=len(sound),
+        n_runs=len(ended_runs),
         trust=trust_of(arm.runs),
         target_state=target_state_of(arm.runs),
         rate=rate,
         mean_us=mean_us,
-        why="" if is_trusted else _why_not(ended),
+        why="" if is_trusted else _why_not(ended_runs),
         test_id=arm.test.pk,
         run_id=runs[-1].run.pk if runs else None,
     )
@@ -123,15 +113,8 @@ def _is_trusted(each: MeasuredRun) -> bool:
     return each.is_whole and each.run.trust in {None, Trust.TRUSTED}
 
 
-def _pooled(runs: Sequence[MeasuredRun]):
-    if not runs:
-        return None
-    total = pooled_total(runs, ["response"])
-    return figures_of(total, sum(each.figures.duration_s for each in runs))
-
-
-def _why_not(ended: Sequence[MeasuredRun]) -> str:
-    for each in ended:
+def _why_not(runs: Sequence[MeasuredRun]) -> str:
+    for each in runs:
         if not _is_trusted(each):
             why = each.why_unusable
             return why or (each.judged and judged_in_short(each.judged)) or _DISTURBED
@@ -141,12 +124,13 @@ def _why_not(ended: Sequence[MeasuredRun]) -> str:
 @dataclass(frozen=True)
 class Shapes:
     """Sweeps, several targets side by side, or a ladder. `rungs` is the ladder by its means, which
-    the sentence tells, and `climbed` its comparisons; `ladder` is the one that is asked for."""
+    the sentence tells, and `ladder_overheads` its comparisons; `ladder` is by the metric that is
+    asked for."""
 
     sweeps: Sequence[SweepAnswer]
     matrix: TargetMatrix | None
     rungs: Ladder | None
-    climbed: Sequence[Overhead]
+    ladder_overheads: Sequence[Overhead]
     ladder: Ladder | None
 
     @property
@@ -171,7 +155,15 @@ def shapes_of(
     for group in groups.values():
         if len(group) > 1:
             families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
-    names = _names_of(arms)
+    # What tells the arms of a sweep apart, by test: scheme and mode, with the target where
+    # these differ; and the shortest, which may be the target alone.
+    has_targets = len({arm.test.endpoint.target_id for arm in arms}) > 1
+    has_modes = not has_targets or len({arm_words(arm.test) for arm in arms}) > 1
+    names = {}
+    for arm in arms:
+        target, words = arm.test.endpoint.target.name, arm_words(arm.test)
+        whole = f"{words}, {target}" if has_targets else words
+        names[arm.test.pk] = whole, whole if has_modes else target
     sweeps = [
         answer
         for family in families.values()
@@ -183,8 +175,8 @@ def shapes_of(
     in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
     has_matrix = not (sweeps or (in_turns and in_pairs))
     matrix = target_matrix(campaign, arms, relative) if has_matrix else None
-    rungs, climbed = ladder_of(campaign, arms, is_final=is_final)
+    rungs, ladder_overheads = ladder_of(campaign, arms, is_final=is_final)
     ladder = rungs
     if rungs and metric not in {"", rungs.metric}:
         ladder, _ = ladder_of(campaign, arms, is_final=is_final, metric=metric)
-    return Shapes(sweeps, matrix, rungs, climbed, ladder)
+    return Shapes(sweeps, matrix, rungs, ladder_overheads, ladder)

@@ -59,7 +59,17 @@ def queue_blocks(
     copy of plan and endpoint; returns their tests by position. The order goes on as drawn from the
     campaign's seed. Raises Refused if one cannot be measured."""
     project = campaigns[0].project
-    tests = _held_tests(campaigns)
+    # Nobody archives their targets until their runs are stored.
+    relations = ("plan_version__plan__project", "endpoint__target__project")
+    rows = Test.objects.filter(campaign__in=campaigns).select_related(*relations)
+    rows_under_lock = rows.select_for_update(of=("endpoint__target",), no_key=True)
+    tests: dict[Campaign, list[Test]] = {campaign: [] for campaign in campaigns}
+    by_number = {campaign.pk: campaign for campaign in campaigns}
+    for test in sorted(
+        rows_under_lock.order_by("endpoint__target"), key=lambda test: test.position
+    ):
+        test.campaign = by_number[test.campaign_id]
+        tests[test.campaign].append(test)
     estimates, blocks = {}, {}
     for campaign, own in tests.items():
         if refusal := why_archived(campaign, own):
@@ -90,19 +100,6 @@ def store_runs(project: Project, new: Sequence[Run], estimates: Mapping[int, Tes
     plan_use(project, runs, estimates)
 
 
-def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:
-    """With their targets, which nobody archives until their runs are stored."""
-    related = ("plan_version__plan__project", "endpoint__target__project")
-    rows = Test.objects.filter(campaign__in=campaigns).select_related(*related)
-    locked = rows.select_for_update(of=("endpoint__target",), no_key=True)
-    tests: dict[Campaign, list[Test]] = {campaign: [] for campaign in campaigns}
-    by_number = {campaign.pk: campaign for campaign in campaigns}
-    for test in sorted(locked.order_by("endpoint__target"), key=lambda test: test.position):
-        test.campaign = by_number[test.campaign_id]
-        tests[test.campaign].append(test)
-    return tests
-
-
 def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
     """Not stored yet."""
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:
@@ -120,19 +117,29 @@ def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run
 def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
     """Of each pass and plan a leader, and behind it the runs that its injector sends as well. The
     order of the plans is drawn; that of the arms is in each round."""
-    groups, watched = list(arms_by_plan(tests).values()), watched_cells(tests, campaign.perf_scope)
+    groups, alone_cells = (
+        list(arms_by_plan(tests).values()),
+        watched_cells(tests, campaign.perf_scope),
+    )
     turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
     snapshots = {}
     for group in groups:
         limit_s = turns_limit_s(group[0].plan(), len(group), campaign.limit_s, group[0].injectors)
         settings = {"limit_s": limit_s, "until_settled": campaign.until_settled}
         threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
-        settings |= {"threshold": threshold, "pairs": _compared(group)}
+        # (candidate, baseline), by place, of the pairs that the campaign's page will show.
+        places = {test.pk: place for place, test in enumerate(group)}
+        arms = measured_tests(group, [])
+        pairs = ladder_pairs(arms) or pairs_of(arms, None) or pairs_in_turns(arms)
+        settings |= {
+            "threshold": threshold,
+            "pairs": [tuple(places[arm.test.pk] for arm in reversed(list(pair))) for pair in pairs],
+        }
         for test in group:
             plan, in_turns = test.plan().for_injectors(test.injectors), None
             if len(group) > 1:
                 plan, in_turns = plan_in_turns(plan, len(group), limit_s), TurnsOrder(**settings)
-            if test in watched:
+            if test in alone_cells:
                 # The runs that are sent alone keep or break these.
                 rules = tuple(each for each in plan.thresholds if not each.is_of_machine)
                 plan = replace(plan, thresholds=rules)
@@ -146,30 +153,15 @@ def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) ->
                 run.leader = leaders[-1]
             (followers if place else leaders).append(run)
     n_before, alone = len(leaders) + len(followers), []
-    if watched and not after:
-        alone = _runs_alone(campaign, watched, n_before)
+    if alone_cells and not after:
+        turns = order_of_runs(len(alone_cells), ALONE_RUNS, is_random=True, seed=campaign.seed)
+        for turn in turns:
+            test = alone_cells[turn.test]
+            turn = replace(turn, position=n_before + turn.position)
+            plan = plan_alone(test.plan().for_injectors(test.injectors))
+            alone.append(queued_run(test, turn, snapshot_of(test, plan)))
+            alone[-1].is_alone = True
     return [run for run in (*leaders, *followers, *alone) if run.repeat > after]
-
-
-def _runs_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> list[Run]:
-    """Runs of single arms after all turns."""
-    turns = order_of_runs(len(watched), ALONE_RUNS, is_random=True, seed=campaign.seed)
-    runs = []
-    for turn in turns:
-        test = watched[turn.test]
-        turn = replace(turn, position=n_before + turn.position)
-        plan = plan_alone(test.plan().for_injectors(test.injectors))
-        runs.append(queued_run(test, turn, snapshot_of(test, plan)))
-        runs[-1].is_alone = True
-    return runs
-
-
-def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
-    """(candidate, baseline), by place, of the pairs that the campaign's page will show."""
-    places = {test.pk: place for place, test in enumerate(tests)}
-    arms = measured_tests(tests, [])
-    pairs = ladder_pairs(arms) or pairs_of(arms, None) or pairs_in_turns(arms)
-    return [tuple(places[arm.test.pk] for arm in reversed(list(pair))) for pair in pairs]
 
 
 @transaction.atomic
@@ -197,7 +189,7 @@ def add_blocks(
     # The row's own conditions stay outside the subquery: after a wait for another click, PostgreSQL
     # looks at them again, and at a subquery never.
     rows = Campaign.objects.filter(pk__in=Campaign.objects.outside_trash().filter(pk=campaign.pk))
-    added = rows.filter(is_going, repeats=after).update(
+    n_rows = rows.filter(is_going, repeats=after).update(
         repeats=after + blocks,
         held_at=None,
         finished_at=None,
@@ -206,28 +198,26 @@ def add_blocks(
         stop_reason="",
     )
     campaign.refresh_from_db()
-    if not added:
-        raise Refused(_why_not_added(campaign, after))
-    extended = copy(campaign)
+    if not n_rows:
+        if campaign.deleted_at:
+            raise Refused(f"{campaign.name} has been deleted.")
+        if campaign.state == "draft":
+            raise Refused(
+                "This campaign has not been started. Change its repeats, or start it first."
+            )
+        if campaign.state == "stopping":
+            raise Refused("This campaign is being stopped. Add blocks when it is done.")
+        raise Refused(
+            f"This campaign has {counted(campaign.repeats, 'blocks')}, not {after}. Read its "
+            "answer before you add more."
+        )
+    longer = copy(campaign)
     if more_s is not None:
-        extended.limit_s, extended.until_settled = more_s, False
-    queue_blocks(by=by, campaigns=[extended], after=after)
+        longer.limit_s, longer.until_settled = more_s, False
+    queue_blocks(by=by, campaigns=[longer], after=after)
     label = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
     audit.note(by, AuditEvent.BLOCKS_ADDED, label, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)
-
-
-def _why_not_added(campaign: Campaign, after: int) -> str:
-    if campaign.deleted_at:
-        return f"{campaign.name} has been deleted."
-    if campaign.state == "draft":
-        return "This campaign has not been started. Change its repeats, or start it first."
-    if campaign.state == "stopping":
-        return "This campaign is being stopped. Add blocks when it is done."
-    return (
-        f"This campaign has {counted(campaign.repeats, 'blocks')}, not {after}. Read its answer "
-        "before you add more."
-    )
 
 
 def queued_run(test: Test, turn: Turn, snapshot: dict[str, Any]) -> Run:
@@ -294,8 +284,8 @@ def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> No
         # Exchanges need WebSocket endpoints, steps need HTTP endpoints.
         is_exchange = cell.plan_version.value().exchange is not None
         if is_exchange != (endpoint.scheme in WEBSOCKET_SCHEMES):
-            wanted = "a ws or wss" if is_exchange else "an http or https"
-            raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {endpoint} is not one.")
+            schemes = "a ws or wss" if is_exchange else "an http or https"
+            raise Refused(f"{cell.plan_version} needs {schemes} endpoint; {endpoint} is not one.")
         if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
             raise Refused(
                 "WebSockets cannot be kept alive between attempts. Choose new or resumed."

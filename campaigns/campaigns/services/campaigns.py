@@ -61,7 +61,7 @@ from campaigns.engine.services.endings import (
 )
 from campaigns.items.services import free_name, hold
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
+from campaigns.models import Campaign, Project, SavedPlan, Target, Test
 from campaigns.notes.services import add_note
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.services.caps import require_room
@@ -78,32 +78,26 @@ def reference_cell(*, by: Actor, project: Project) -> CampaignCell:
     if why := why_no_reference():
         raise Refused(why)
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    endpoint = reference_endpoint(project) or _new_endpoint(by, project)
-    version = reference_version(project) or _new_version(by, project)
+    endpoint, version = reference_endpoint(project), reference_version(project)
+    if endpoint is None:
+        target = create_target(
+            by=by,
+            project=project,
+            name=free_name(REFERENCE_NAME, project.targets.values_list("name", flat=True)),
+            environment=[],
+            endpoints=[settings.REFERENCE_TARGET],
+        )
+        Target.objects.filter(pk=target.pk).update(tags=[REFERENCE_TAG])
+        endpoint = target.endpoints.select_related("target").get()
+    if version is None:
+        version = create_plan(
+            by=by,
+            project=project,
+            name=free_name(REFERENCE_NAME, project.plans.values_list("name", flat=True)),
+            spec=REFERENCE_PLAN.to_json(),
+        )
+        SavedPlan.objects.filter(pk=version.plan_id).update(tags=[REFERENCE_TAG])
     return CampaignCell(version, endpoint, REFERENCE_MODE)
-
-
-def _new_endpoint(by: Actor, project: Project) -> Endpoint:
-    target = create_target(
-        by=by,
-        project=project,
-        name=free_name(REFERENCE_NAME, project.targets.values_list("name", flat=True)),
-        environment=[],
-        endpoints=[settings.REFERENCE_TARGET],
-    )
-    Target.objects.filter(pk=target.pk).update(tags=[REFERENCE_TAG])
-    return target.endpoints.select_related("target").get()
-
-
-def _new_version(by: Actor, project: Project) -> PlanVersion:
-    version = create_plan(
-        by=by,
-        project=project,
-        name=free_name(REFERENCE_NAME, project.plans.values_list("name", flat=True)),
-        spec=REFERENCE_PLAN.to_json(),
-    )
-    SavedPlan.objects.filter(pk=version.plan_id).update(tags=[REFERENCE_TAG])
-    return version
 
 
 MAX_PAUSE_S = 3600
@@ -187,14 +181,14 @@ def edit_draft(
     draft = drafts.first()
     if draft is None:
         raise Refused("This campaign has already been started. Run it again with these changes.")
-    wanted = create_campaign(by=by, project=campaign.project, is_more=False, **values)
-    check_unchanged(opened, stored=content_of(draft), wanted=content_of(wanted))
+    new_draft = create_campaign(by=by, project=campaign.project, is_more=False, **values)
+    check_unchanged(opened, stored=content_of(draft), wanted=content_of(new_draft))
     for name in _EDITED:
-        setattr(draft, name, getattr(wanted, name))
+        setattr(draft, name, getattr(new_draft, name))
     draft.save(update_fields=_EDITED)
     draft.tests.all().delete()
-    wanted.tests.update(campaign=draft)
-    wanted.delete()
+    new_draft.tests.update(campaign=draft)
+    new_draft.delete()
     return draft
 
 
@@ -334,11 +328,11 @@ def start_campaigns(
             hold(campaign)  # which refuses one that is gone
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     # As they are now: somebody may have edited or archived a draft since its row was read.
-    started = list(Campaign.objects.filter(pk__in=numbers).order_by("pk"))
-    for campaign in started:
+    rows = list(Campaign.objects.filter(pk__in=numbers).order_by("pk"))
+    for campaign in rows:
         campaign.project = project
-    tests = queue(by=by, campaigns=started)
-    labels = map(audit.label_of, started)
+    tests = queue(by=by, campaigns=rows)
+    labels = map(audit.label_of, rows)
     audit.note_each(by, AuditEvent.CAMPAIGN_STARTED, labels, project=project)
     if not anyway:
         send_first_requests(by=by, tests=tests)
@@ -408,8 +402,8 @@ def repeat_campaigns(
         if hasattr(originals[campaign.pk], "search"):
             raise Refused("A search is started anew: choose Search again on its page.")
     cells: dict[int, list[CampaignCell]] = {number: [] for number in numbers}
-    related = ("plan_version__plan", "endpoint__target")
-    tests = Test.objects.filter(campaign__in=numbers).select_related(*related)
+    relations = ("plan_version__plan", "endpoint__target")
+    tests = Test.objects.filter(campaign__in=numbers).select_related(*relations)
     for test in tests.order_by("position"):
         cells[test.campaign_id].append(cell_of(test))
     require_room(project, {CAMPAIGNS: len(campaigns)})
@@ -428,8 +422,8 @@ def look_at_campaigns(*, by: Actor, campaigns: Sequence[Campaign]) -> None:
     is. Runs that are added later need a look of their own. Raises Forbidden."""
     for project in {campaign.project for campaign in campaigns}:
         require(by, Action.EDIT, project)
-    finished = Campaign.objects.filter(finished_at__isnull=False)
-    finished.filter(pk__in=[campaign.pk for campaign in campaigns]).update(
+    over = Campaign.objects.filter(finished_at__isnull=False)
+    over.filter(pk__in=[campaign.pk for campaign in campaigns]).update(
         looked_at=Now(), looked_by=by.user
     )
 

@@ -4,6 +4,7 @@ of several targets, on one axis. What the target's machine did, run after run.""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import inf
 from typing import Any
 
@@ -41,7 +42,6 @@ from campaigns.domain.presentation.machine_table import (
 from campaigns.domain.presentation.results import TestAnswer
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
-    MatrixRow,
     TargetMatrix,
     difference_interval,
     difference_words,
@@ -64,15 +64,15 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
     which only means have; "tables"; "like"; "note"}."""
     if ladder is None:
         return None
-    climbed = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
+    sections = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
     return {
         "target": ladder.target,
-        "sections": [_section(key, rungs, ladder.decimals, threshold) for key, rungs in climbed],
+        "sections": [_section(key, rungs, ladder.decimals, threshold) for key, rungs in sections],
         "metric": ladder.metric,
         "named": "median" if ladder.metric == TYPICAL else ladder.metric,
         "metrics": [(each, each == ladder.metric) for each in ladder.metrics],
         "confidence": ladder.confidence,
-        "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)]
+        "parts": [_parts(key, rungs) for key, rungs in sections if any(r.mean for r in rungs)]
         if ladder.metric == MEAN
         else [],
         "tables": ladder.page_tables,
@@ -84,45 +84,34 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
 def _section(
     key: Section, rungs: Sequence[LadderRung], decimals: int, threshold: float
 ) -> dict[str, Any]:
-    plain_ms = _plain_ms(rungs)
+    # Plain HTTP of the section, which of other profiles stands in another one.
+    values = (rung.value.mean for rung in rungs if rung.is_plain and rung.value)
+    steps = (rung.plain.times_us[0] for rung in rungs if rung.plain and rung.plain.ratio)
+    plain_us = next(chain(values, steps), None)
+    plain_ms = None if plain_us is None else plain_us / 1000
     band = (plain_ms / (1 + threshold), plain_ms * (1 + threshold)) if plain_ms else ()
     whiskers = {rung.test_id: _whisker_ms(rung) for rung in rungs}
     ends = [each for pair in whiskers.values() if pair for each in pair]
     marks = [rung.value.mean / 1000 for rung in rungs if rung.value]
     axis = LinearAxis([*marks, *ends, *band], least=0.0) if marks else None
-    drawn = [
+    rows = [
         _rung(rung, rungs[n - 1] if n else None, axis, whiskers[rung.test_id], decimals)
         for n, rung in enumerate(rungs)
     ]
+    note, connects = _NOTES[key], (rung.parts.get("connect") for rung in rungs if rung.is_plain)
+    if key == Section.NEW and (connect_us := next(filter(None, connects), None)):
+        took = with_unit(figure(connect_us / 1000), "ms")
+        note = f"{note}; a TCP handshake, one round trip, took {took}"
     return {
         "key": str(key),
         "title": SECTION_TITLES[key],
-        "note": _note(key, rungs),
-        "rungs": drawn,
+        "note": note,
+        "rungs": rows,
         "ticks": axis.ticks() if axis else [],
         "starts_at": figure(axis.low) if axis and axis.low else "",
         "plain_at": axis.at(plain_ms) if axis and plain_ms else None,
         "band": axis.span(*band) if axis and band else None,
     }
-
-
-def _note(key: Section, rungs: Sequence[LadderRung]) -> str:
-    """With the time of plain HTTP's TCP handshake, which is a round trip."""
-    connects = (rung.parts.get("connect") for rung in rungs if rung.is_plain)
-    connect_us = next(filter(None, connects), None)
-    if key != Section.NEW or connect_us is None:
-        return _NOTES[key]
-    took = with_unit(figure(connect_us / 1000), "ms")
-    return f"{_NOTES[key]}; a TCP handshake, one round trip, took {took}"
-
-
-def _plain_ms(rungs: Sequence[LadderRung]) -> float | None:
-    """Plain HTTP of the section, which of other profiles stands in another one."""
-    for rung in rungs:
-        if rung.is_plain and rung.value:
-            return rung.value.mean / 1000
-    steps = (rung.plain for rung in rungs if rung.plain and rung.plain.ratio)
-    return next((step.times_us[0] / 1000 for step in steps), None)
 
 
 def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
@@ -185,8 +174,8 @@ def _step(step: RungStep | None, decimals: int) -> dict[str, Any] | None:
 
 
 def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
-    measured = [rung for rung in rungs if rung.mean]
-    bars = split_rows_bars(*parts_of(measured))
+    with_mean = [rung for rung in rungs if rung.mean]
+    bars = split_rows_bars(*parts_of(with_mean))
     cells = zip(rungs, own_cpu_cells(rungs), strict=True)
     own = [cell.text for rung, cell in cells if rung.mean]
     bars["rows"] = list(zip(bars["rows"], own, strict=True))
@@ -217,11 +206,16 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         }
         for n, name in enumerate(matrix.columns, 1)
     ]
-    rows = []
+    rows, is_long = [], len(columns) > _MOST_COLUMNS
     for row in matrix.all_rows:
-        cells = [cell and _drawn(cell, row.best, matrix.decimals, axis) for cell in row.cells]
-        rows.append((row, list(zip(columns, cells, strict=True))))
-    is_long = len(columns) > _MOST_COLUMNS
+        cells = [
+            cell and _cell_drawing(cell, row.best, matrix.decimals, axis) for cell in row.cells
+        ]
+        pairs = list(zip(columns, cells, strict=True))
+        if is_long:  # the fastest first
+            times = [cell.mean.mean if cell and cell.mean else inf for cell in row.cells]
+            pairs = [pairs[n] for n in sorted(range(len(pairs)), key=times.__getitem__)]
+        rows.append((row, pairs))
     return {
         "axis": axis,
         "has_marks": bool(ends),
@@ -232,18 +226,13 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "in_turns": matrix.in_turns,
         "has_short": any(cell.is_short for cell in matrix.cells),
         "has_doubt": any(cell.doubt for cell in matrix.cells),
-        "rows": [(row, _fastest_first(row, pairs)) for row, pairs in rows] if is_long else rows,
+        "rows": rows,
         "overall": matrix.overall,
         "has_places": len({row.place for row in matrix.rows}) > 1,
         "network": matrix.network_table,
         "like": matrix.like,
         "n_unlike": sum(not line.is_alike for line in matrix.like),
     }
-
-
-def _fastest_first(row: MatrixRow, pairs: list[tuple]) -> list[tuple]:
-    times = [cell.mean.mean if cell and cell.mean else inf for cell in row.cells]
-    return [pairs[n] for n in sorted(range(len(pairs)), key=times.__getitem__)]
 
 
 def _has_interval(cell: MatrixCell) -> bool:
@@ -255,7 +244,7 @@ def _ends(cell: MatrixCell) -> dict[str, Any]:
     return {"low": interval.low, "high": interval.high, "ratio": interval.ratio, "primary": False}
 
 
-def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> dict[str, Any]:
+def _cell_drawing(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> dict[str, Any]:
     """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
     is_best = bool(best) and best == cell.target
     return {
@@ -311,6 +300,7 @@ def machine_run_charts(runs: MachineRuns, name_of: Callable[[MachineRun], str]) 
         Band(low=begin, high=begin + run.n_steps, label=name_of(run))
         for run, begin in zip(runs.runs, begins, strict=True)
     ]
+    steps = [step for run in runs.runs for step in run.steps]
     axis = Axis(low=0, high=x - gap, ticks=[(-1.0, "")], title="Run")
     panels = [
         Chart(
@@ -320,7 +310,9 @@ def machine_run_charts(runs: MachineRuns, name_of: Callable[[MachineRun], str]) 
             f"{title} of the target's machine in every run. The table below has the means.",
             size="low",
             x=axis,
-            y=_machine_axis(runs, names, whole_above),
+            y=Axis(low=0, high=100)
+            if whole_above is not None and highest > whole_above
+            else Axis(high=round_up(1.05 * highest)),
             series=[
                 Series(
                     name=names[key],
@@ -336,6 +328,7 @@ def machine_run_charts(runs: MachineRuns, name_of: Callable[[MachineRun], str]) 
         )
         for title, unit, names, whole_above in _PANELS
         if any(map(runs.tells, names))
+        for highest in [max(getattr(step, name) or 0.0 for step in steps for name in names)]
     ]
     if not panels:
         return None
@@ -351,14 +344,6 @@ def machine_run_charts(runs: MachineRuns, name_of: Callable[[MachineRun], str]) 
         panels=panels,
         places=Places(x=[at for at, _ in places], at=[words for _, words in places]),
     )
-
-
-def _machine_axis(runs: MachineRuns, names: dict[str, str], whole_above: float | None) -> Axis:
-    steps = [step for run in runs.runs for step in run.steps]
-    highest = max(getattr(step, name) or 0.0 for step in steps for name in names)
-    if whole_above is not None and highest > whole_above:
-        return Axis(low=0, high=100)
-    return Axis(high=round_up(1.05 * highest))
 
 
 def _steps(runs: Sequence[MachineRun], begins: Sequence[float], key: str) -> dict[str, list[Any]]:

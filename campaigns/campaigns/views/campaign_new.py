@@ -84,8 +84,8 @@ def initial_of(
             values |= {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
         if is_edit:
             values |= {"name": again.campaign.name, "seed": again.campaign.seed}
-        elif typed := request.GET.get("values"):
-            values["sweep_values" if again.sweep else "injectors"] = typed
+        elif text := request.GET.get("values"):
+            values["sweep_values" if again.sweep else "injectors"] = text
         if only := request.GET.getlist("endpoint"):
             values["endpoints"] = [each for each in values["endpoints"] if each in only]
     else:
@@ -135,27 +135,6 @@ def _initial_new(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     return {**picks._asdict(), "seed": new_seed(), "question": question}
 
 
-def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
-    """The campaign of this project that the URL asks to run again, or the draft to edit."""
-    number = request.GET.get("edit") or request.GET.get("again")
-    if number is None:
-        return None
-    campaigns = Campaign.objects.filter(project=project)
-    return again_of(find(campaigns, actor_of(request), pk=whole(number)), grid)
-
-
-def _asked_confirmation(
-    request: HttpRequest, actor: Actor, project: Project
-) -> Confirmation | None:
-    """The two sides that the URL asks to run in turn."""
-    if "confirm" not in request.GET:
-        return None
-    confirmation = confirmation_of(actor, project, request.GET["confirm"])
-    if confirmation is None:
-        raise Http404
-    return confirmation
-
-
 def _settings_of(campaign: Campaign) -> dict[str, Any]:
     return {
         "seed": new_seed(),
@@ -188,10 +167,19 @@ def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpRe
         pk=whole(request.GET.get("again", "")), search__isnull=False
     ).exists():
         return redirect(f"{reverse('search-new', args=[project.pk])}?{request.GET.urlencode()}")
-    confirm = _asked_confirmation(request, actor, project)
+    confirm = again = edit = None
+    if "confirm" in request.GET:  # two sides, to be run in turn
+        confirm = confirmation_of(actor, project, request.GET["confirm"])
+        if confirm is None:
+            raise Http404
     grid = grid_of(project, confirm.versions if confirm else ())
-    again = _asked_again(request, project, grid)
-    edit = _edit_of(request, again)
+    number = request.GET.get("edit") or request.GET.get("again")
+    if number is not None:
+        campaigns = Campaign.objects.filter(project=project)
+        again = again_of(find(campaigns, actor, pk=whole(number)), grid)
+    if again and "edit" in request.GET:
+        labels = {**labels_of(CampaignForm), "tests": "What, where and how"}
+        edit = Edit(request, lambda: services.content_of(again.campaign), labels)
     initial = initial_of(request, grid, again, confirm)
     is_kept = not {_TRY, _PICK} & request.POST.keys()
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
@@ -224,35 +212,23 @@ def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpRe
     return render(request, "campaigns/new.html", context, status=status)
 
 
-def _edit_of(request: HttpRequest, again: Again | None) -> Edit | None:
-    """None for a new campaign."""
-    if again is None or "edit" not in request.GET:
-        return None
-    labels = {**labels_of(CampaignForm), "tests": "What, where and how"}
-    return Edit(request, lambda: services.content_of(again.campaign), labels)
-
-
 def _study(request: HttpRequest, project: Project) -> HttpResponse:
     """A draft of the ticked targets at a study's file sets, filled in to be looked at."""
     page = reverse("campaign-new", args=[project.pk])
     try:
-        draft = _draft_of_study(request, project)
+        who = {"by": actor_of(request), "project": project}
+        pks = [whole(each) for each in request.POST.getlist("targets")]
+        targets = list(project.targets.filter(pk__in=pks, archived_at=None).order_by("pk"))
+        if request.POST["study"] != "machine":
+            draft = create_file_set_study(**who, targets=targets)
+        else:
+            if len(targets) != 1:
+                raise Refused("Choose one target.")
+            draft = create_machine_study(**who, target=targets[0])
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect(page)
     return redirect(f"{page}?edit={draft.pk}")
-
-
-def _draft_of_study(request: HttpRequest, project: Project) -> Campaign:
-    """Raises Refused. Of several servers, or of one with what its machine does."""
-    who = {"by": actor_of(request), "project": project}
-    ticked = [whole(each) for each in request.POST.getlist("targets")]
-    targets = list(project.targets.filter(pk__in=ticked, archived_at=None).order_by("pk"))
-    if request.POST["study"] != "machine":
-        return create_file_set_study(**who, targets=targets)
-    if len(targets) != 1:
-        raise Refused("Choose one target.")
-    return create_machine_study(**who, target=targets[0])
 
 
 def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:
@@ -293,20 +269,20 @@ def campaign_estimate(request: HttpRequest, actor: Actor, project: Project) -> H
 
 
 def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
-    known = form.known()
-    cells = [form.grid.cells[key] for key in known["cells"]]
-    has_reference = bool(known.get("reference"))
+    values_so_far = form.known()
+    cells = [form.grid.cells[key] for key in values_so_far["cells"]]
+    has_reference = bool(values_so_far.get("reference"))
     tests = form.known_cells()
-    why_blocks = why_in_blocks(tests, known["limit_s"])
-    in_turns = bool(tests) and not (known["order"] or why_blocks)
-    repeats = known["repeats"] or (1 if in_turns else USUAL_BLOCKS)
-    values = {"repeats": repeats, "pause_s": known["pause_s"]}
-    perf = perf_scope(known["perf"], is_profiled=bool(known["profile"]))
+    why_blocks = why_in_blocks(tests, values_so_far["limit_s"])
+    in_turns = bool(tests) and not (values_so_far["order"] or why_blocks)
+    repeats = values_so_far["repeats"] or (1 if in_turns else USUAL_BLOCKS)
+    values = {"repeats": repeats, "pause_s": values_so_far["pause_s"]}
+    perf = perf_scope(values_so_far["perf"], is_profiled=bool(values_so_far["profile"]))
     estimate = estimate_cells(
         tests,
         in_turns=in_turns,
-        limit_s=known["limit_s"],
-        until_settled=known["until_settled"],
+        limit_s=values_so_far["limit_s"],
+        until_settled=values_so_far["until_settled"],
         perf=perf,
         has_reference=has_reference,
         **values,
@@ -325,12 +301,12 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "cost_facts": cost_facts(estimate),
         "cost_notes": cost_notes(estimate),
         "in_turns": in_turns,
-        "why_blocks": "" if known["order"] or not tests else why_blocks,
+        "why_blocks": "" if values_so_far["order"] or not tests else why_blocks,
         "busy_host": busy_host(),
         "checks": [
             *answer_checks(endpoints, form.grid.answers, timezone.now()),
             *checks_of_campaign(
-                project, requests, estimate, injectors=max(known["injectors"]), perf=perf
+                project, requests, estimate, injectors=max(values_so_far["injectors"]), perf=perf
             ),
         ]
         if cells

@@ -46,7 +46,6 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
 from campaigns.domain.presentation.machine_table import resource_tables
-from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.results import Answer, Gist, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.presentation.sentences import what_is_timed
@@ -70,22 +69,20 @@ from campaigns.sweep.views import drawn_sweeps
 def campaign_context(
     campaign: Campaign,
     actor: Actor,
-    chosen: tuple[int, int] | None = None,
+    pair: tuple[int, int] | None = None,
     relative: int = 1,
-    asked: Mapping[str, str] | None = None,
+    params: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The page's context without the project's navigation and the user's rights. `chosen`: the
+    """The page's context without the project's navigation and the user's rights. `pair`: the
     tests that are compared, candidate and baseline; by default HTTPS against HTTP. `relative`: the
-    column that a matrix or sweeps of several arms are relative to, from 1. `asked`: its address,
+    column that a matrix or sweeps of several arms are relative to, from 1. `params`: its address,
     which also says which runs and which points of sweeps it shows."""
     # Read the cursor first: later changes may be sent twice, but are never missed.
     cursor = Cursor(newest_event(run__campaign=campaign))
     has_machines = actor.sees_machines
-    asked = asked or {}
-    answer = answer_of(
-        campaign, chosen, relative, ladder_metric(asked), shows_machines=has_machines
-    )
-    runs = runs_page(campaign, asked)
+    params = params or {}
+    answer = answer_of(campaign, pair, relative, ladder_metric(params), shows_machines=has_machines)
+    runs = runs_page(campaign, params)
     for run in runs:
         run.shows_machine = has_machines
     current = current_run_of(campaign)
@@ -95,12 +92,19 @@ def campaign_context(
     turns = under_way["turns"]
     limit_s = turns and turns.limit_s
     cards = cards_of(answer, campaign.practical_threshold, limit_s)
+    by_number = {test.pk: test for test in tests}
     context = {
         **under_way,
-        **_compared(campaign, answer, limit_s),
-        **_drawn(campaign, answer, tests, asked),
-        **_of_runs(campaign, actor, answer, runs, asked, under_way),
-        **(_of_machines(campaign, answer) if has_machines else {}),
+        **_comparison(campaign, answer, limit_s),
+        "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
+        "repeat_table": None if campaign.repeats < 2 else repeat_table(answer, params),
+        "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
+        # Each sweep as it is drawn, with its `questions`: what it leaves open.
+        "sweeps": [
+            sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
+            for sweep in drawn_sweeps(answer.sweeps)
+        ],
+        **_of_runs(campaign, actor, answer, runs, params, under_way),
         **_remedies(campaign, answer, tests, under_way["first_responses"]),
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": cursor,
@@ -129,7 +133,40 @@ def campaign_context(
             campaign, tests, answer, under_way["first_responses"], shows_queries=actor.share is None
         ),
     }
+    if has_machines:
+        runs_in_order = runs_beside_each_other(campaign)
+        context |= {
+            "target_costs": target_costs(campaign, answer),
+            "counters": perf_counters(campaign, answer),
+            "machine_runs": drawn_machine_runs(runs_in_order, answer.tests),
+            "resources": resource_tables(target_resources(campaign, answer), answer.tests),
+        }
     return {**context, "tabs": _tabs(context)}
+
+
+def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[str, Any]:
+    """How far it is, and what it waits for."""
+    is_live = campaign.state in {"running", "stopping"}
+    responses = first_requests_of(campaign, actor)
+    return {
+        "is_live": is_live,
+        "has_begun": is_live and not campaign.is_before_first_run,
+        "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
+        "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
+        "current": current,
+        "turns": pass_under_way(campaign) if is_live else None,
+        "first_responses": responses,
+        # Where they are all that there is.
+        "came_back_first": responses.rows and not campaign.opened_at,
+    }
+
+
+def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
+    """The schemes of the tests without and with TLS: HTTP and HTTPS, WS and WSS, or both."""
+    kinds = {each.scheme in WEBSOCKET_SCHEMES for each in tests} or {False}
+    if len(kinds) > 1:
+        return {"plain": "plain", "tls": "TLS"}
+    return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
 
 
 def _remedies(
@@ -143,11 +180,11 @@ def _remedies(
     context = remedies_context(
         responses.remedies, cells.get((probe.plan_version_id, probe.endpoint_id))
     )
-    if answered := responses.answered:
+    if endpoints := responses.answered:
         query = urlencode(
-            {"again": campaign.pk, "endpoint": [each.pk for each in answered]}, doseq=True
+            {"again": campaign.pk, "endpoint": [each.pk for each in endpoints]}, doseq=True
         )
-        only = Remedy(f"{and_joined([str(each) for each in answered])} answered.", "", Place.AGAIN)
+        only = Remedy(f"{and_joined([str(each) for each in endpoints])} answered.", "", Place.AGAIN)
         url = f"{reverse('campaign-new', args=[campaign.project_id])}?{query}"
         context["remedies"].append((only, url, "Measure only this"))
     return context
@@ -183,39 +220,22 @@ def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
     return {"busy_host": busy if busy is None or may["run"] else busy.without_names()}
 
 
-def _drawn(
-    campaign: Campaign, answer: Answer, tests: Sequence[Test], asked: Mapping[str, str]
-) -> dict[str, Any]:
-    """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
-    # Each sweep as it is drawn, with its `questions`: what it leaves open.
-    by_number = {test.pk: test for test in tests}
-    return {
-        "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
-        "repeat_table": None if campaign.repeats < 2 else repeat_table(answer, asked),
-        "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
-        "sweeps": [
-            sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
-            for sweep in drawn_sweeps(answer.sweeps)
-        ],
-    }
-
-
 def _of_runs(
     campaign: Campaign,
     actor: Actor,
     answer: Answer,
     runs: Page,
-    asked: Mapping[str, str],
+    params: Mapping[str, str],
     under_way: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The runs: how far they are, the one that is watched, their curves, their table."""
-    current, is_only, repeats = under_way["current"], runs.count == 1, repeats_of(answer, asked)
+    current, is_only, repeats = under_way["current"], runs.count == 1, repeats_of(answer, params)
     progress, rows = progress_of(campaign, current), run_rows(runs, answer)
-    watched = current or headline_run(campaign, runs, answer)
-    watched_page = run_context(watched, actor) if watched else {}
+    live_run = current or headline_run(campaign, runs, answer)
+    watched_page = run_context(live_run, actor) if live_run else {}
     # One arm of those that take turns would stand for all.
-    has_curve = watched and not under_way["turns"]
-    curves = {watched.test_id: watched_page["report"].curve} if has_curve else {}
+    has_curve = live_run and not under_way["turns"]
+    curves = {live_run.test_id: watched_page["report"].curve} if has_curve else {}
     # Crowded charts name the chosen test before all others, then what changed.
     first = [repeats["asked"], *changed_tests(campaign)] if are_crowded(answer) else []
     return {
@@ -230,24 +250,7 @@ def _of_runs(
     }
 
 
-def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[str, Any]:
-    """How far it is, and what it waits for."""
-    is_live = campaign.state in {"running", "stopping"}
-    responses = first_requests_of(campaign, actor)
-    return {
-        "is_live": is_live,
-        "has_begun": is_live and not campaign.is_before_first_run,
-        "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
-        "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
-        "current": current,
-        "turns": pass_under_way(campaign) if is_live else None,
-        "first_responses": responses,
-        # Where they are all that there is.
-        "came_back_first": responses.rows and not campaign.opened_at,
-    }
-
-
-def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict[str, Any]:
+def _comparison(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict[str, Any]:
     """The two sides of each comparison, with what would settle it. `limit_s` as in `cards_of`."""
     overheads = answer.overheads
     # The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen.
@@ -258,6 +261,12 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
         own[0] if len(set(own)) == 1 else name for own, name in zip(sides, usual, strict=True)
     )
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
+    every = [(each, each.like_for_like.get("different", [])) for each in overheads]
+    unlike = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in every]
+    settling = {}
+    if campaign.state == "done":
+        step = next_step(answer.overheads, MAX_REPEATS - campaign.repeats)
+        settling = {"next_step": step, "next_s": planned_s(campaign, step.blocks) if step else None}
     return {
         "what": what_is_timed(common_nouns(test.nouns for test in answer.tests)),
         "forest": forest_groups(overheads, campaign.practical_threshold),
@@ -270,17 +279,8 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
         ),
         "bars": split_bars(overheads),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
-        "differences": _differences(overheads),
-        **_next_step(campaign, answer),
-    }
-
-
-def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    return {
-        "target_costs": target_costs(campaign, answer),
-        "counters": perf_counters(campaign, answer),
-        "machine_runs": drawn_machine_runs(runs_beside_each_other(campaign), answer.tests),
-        "resources": resource_tables(target_resources(campaign, answer), answer.tests),
+        "differences": [(each, rows) for each, rows in unlike if rows],
+        **settling,
     }
 
 
@@ -312,28 +312,13 @@ def _watching(
     }
 
 
-def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> Badge:
+def badge_of(campaign: Campaign, answer: Answer | Gist | SearchReport | None) -> Badge:
     if campaign.is_held:
         return on_hold_badge()
-    known = found.found if found else Answers()
+    answers = answer.found if answer else Answers()
     is_stopped = campaign.stop_requested_at is not None
-    end = found.end_of_turns if isinstance(found, Answer) else None
-    return campaign_badge(campaign.state, known, is_stopped=is_stopped, end=end)
-
-
-def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
-    """The schemes of the tests without and with TLS: HTTP and HTTPS, WS and WSS, or both."""
-    kinds = {each.scheme in WEBSOCKET_SCHEMES for each in tests} or {False}
-    if len(kinds) > 1:
-        return {"plain": "plain", "tls": "TLS"}
-    return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
-
-
-def _differences(overheads: Sequence[OverheadAnswer]) -> list[tuple[OverheadAnswer, list]]:
-    """What differs between the arms of each, but for what their names say."""
-    every = [(each, each.like_for_like.get("different", [])) for each in overheads]
-    unlike = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in every]
-    return [(each, rows) for each, rows in unlike if rows]
+    end = answer.end_of_turns if isinstance(answer, Answer) else None
+    return campaign_badge(campaign.state, answers, is_stopped=is_stopped, end=end)
 
 
 def _choice_of(answer: Answer) -> dict[str, Any] | None:
@@ -354,11 +339,3 @@ def _choice_of(answer: Answer) -> dict[str, Any] | None:
         if first and first.is_chosen
         else "",
     }
-
-
-def _next_step(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    """What would settle a finished campaign, with its planned seconds."""
-    if campaign.state != "done":
-        return {}
-    step = next_step(answer.overheads, MAX_REPEATS - campaign.repeats)
-    return {"next_step": step, "next_s": planned_s(campaign, step.blocks) if step else None}

@@ -89,14 +89,14 @@ def drawn_tests(answer: Answer) -> list[TestGroup]:
 
 
 def drawn_plots(
-    answer: Answer, drawn: dict[int, list], repeats: int, first: Sequence[int] = ()
+    answer: Answer, curves: dict[int, list], repeats: int, first: Sequence[int]
 ) -> list[dict[str, Any]]:
     """[{"plan", "index", "percentiles", "blocks": charts or None, "names_few": only some of its
     lines have a name}]. Of several targets each plan has the chart of its repeats alone, so that
-    one page can show the plans side by side, all on one logarithmic scale. `drawn`: the curve so
+    one page can show the plans side by side, all on one logarithmic scale. `curves`: the curve so
     far of a test's run, which is shown until the test has its own. `first`: the tests that are
     named first where not all can be."""
-    lines = [(group, _lines(answer, group, drawn, first)) for group in drawn_tests(answer)]
+    lines = [(group, _lines(answer, group, curves, first)) for group in drawn_tests(answer)]
     shared_ms = [
         mean
         for _, some in lines
@@ -152,8 +152,8 @@ def arm_labels(answer: Answer) -> dict[int, str]:
     """A short label for each test; the long one where two of a plan would look the same."""
     if answer.matrix:
         columns = answer.matrix.columns
-        named = {pk: columns[number] for pk, number in answer.matrix.column_of.items()}
-        return {test.test_id: named.get(test.test_id, test.label) for test in answer.tests}
+        label_by_test = {pk: columns[number] for pk, number in answer.matrix.column_of.items()}
+        return {test.test_id: label_by_test.get(test.test_id, test.label) for test in answer.tests}
     short = {test.test_id: f"{test.scheme.upper()} {test.connection_mode}" for test in answer.tests}
     n_alike = Counter((test.plan_label, short[test.test_id]) for test in answer.tests)
     if max(n_alike.values(), default=0) < 2:
@@ -162,12 +162,19 @@ def arm_labels(answer: Answer) -> dict[int, str]:
 
 
 def _lines(
-    answer: Answer, group: TestGroup, drawn: dict[int, list], first: Sequence[int]
+    answer: Answer, group: TestGroup, curves: dict[int, list], first: Sequence[int]
 ) -> list[dict[str, Any]]:
-    lines = [_line(answer, test, group.labels[test.test_id], drawn) for test in group.tests]
+    lines = [_line(answer, test, group.labels[test.test_id], curves) for test in group.tests]
     if not _names_few(answer, group):
         return lines
-    ranks = {test: rank for rank, test in enumerate(_named(group, first))}
+    means_ms = {
+        test.test_id: fmean(values)
+        for test in group.tests
+        if (values := [each for each in test.means_ms if each is not None])
+    }
+    slowest = sorted(means_ms, key=means_ms.__getitem__, reverse=True)
+    by_interest = dict.fromkeys([*(each for each in first if each in means_ms), *slowest])
+    ranks = {test: rank for rank, test in enumerate(list(by_interest)[:_NAMED])}
     return [
         line
         | ({"style": line_style(ranks[test.test_id])} if test.test_id in ranks else {"grey": True})
@@ -175,18 +182,7 @@ def _lines(
     ]
 
 
-def _named(group: TestGroup, first: Sequence[int]) -> list[int]:
-    """The tests `first`, then the slowest."""
-    means_ms = {
-        test.test_id: fmean(values)
-        for test in group.tests
-        if (values := [each for each in test.means_ms if each is not None])
-    }
-    slowest = sorted(means_ms, key=means_ms.__getitem__, reverse=True)
-    return list(dict.fromkeys([*(each for each in first if each in means_ms), *slowest]))[:_NAMED]
-
-
-def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) -> dict[str, Any]:
+def _line(answer: Answer, test: TestAnswer, label: str, curves: dict[int, list]) -> dict[str, Any]:
     line = {
         "label": label,
         "scheme": test.scheme,
@@ -195,7 +191,7 @@ def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) 
         "texts": test.means_text,
     }
     if answer.matrix is None:
-        curve = test.curve or drawn.get(test.test_id, [])
+        curve = test.curve or curves.get(test.test_id, [])
         is_smooth = len(answer.tests) <= MOST_SMOOTH
         return {**line, "curve": curve if is_smooth else usual_points(curve)}
     style = line_style(answer.matrix.column_of.get(test.test_id, len(answer.matrix.columns)))
@@ -207,10 +203,10 @@ _MOST_TABLES = 24
 _FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
 
 
-def runs_page(campaign: Campaign, asked: Mapping[str, str]) -> Page:
+def runs_page(campaign: Campaign, params: Mapping[str, str]) -> Page:
     """The page of ?runs=, in the order in which they are run."""
     rows = sorted_by(runs_of(campaign), F("position"), falls=False)
-    return page_of(rows, RUNS, asked.get("runs", ""))
+    return page_of(rows, RUNS, params.get("runs", ""))
 
 
 def headline_run(campaign: Campaign, runs: Page, answer: Answer) -> Run | None:
@@ -248,15 +244,15 @@ def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def repeats_of(answer: Answer, asked: Mapping[str, str]) -> dict[str, Any]:
+def repeats_of(answer: Answer, params: Mapping[str, str]) -> dict[str, Any]:
     """{"tests": those whose table is shown, "plans": {group: [(test id, label)]} to choose from,
     "asked": the id of the chosen test}; nothing to choose from where all tables are shown, and
     {"table": one row a test} of tests with one run each."""
-    if "repeats" not in asked and (table := _table_of_single_runs(answer.tests)):
+    if "repeats" not in params and (table := _table_of_single_runs(answer.tests)):
         return {"tests": [], "plans": {}, "asked": None, "table": table}
     if len(answer.tests) <= _MOST_TABLES:
         return {"tests": answer.tests, "plans": {}, "asked": None}
-    tests = [test for test in answer.tests if str(test.test_id) == asked.get("repeats")]
+    tests = [test for test in answer.tests if str(test.test_id) == params.get("repeats")]
     plans = {group.name: list(group.labels.items()) for group in groups_of(answer, answer.tests)}
     return {"tests": tests, "plans": plans, "asked": tests[0].test_id if tests else None}
 
@@ -316,12 +312,12 @@ class RepeatTable:
         return [(title, unit) for _, title, unit in _HEADS]
 
 
-def repeat_table(answer: Answer, asked: Mapping[str, str]) -> RepeatTable | None:
+def repeat_table(answer: Answer, params: Mapping[str, str]) -> RepeatTable | None:
     """Of the plan of ?plan=, counted from 1, or of the first; None without a matrix."""
     if answer.matrix is None:
         return None
-    typed = asked.get("plan", "")
-    number = int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
+    plan = params.get("plan", "")
+    number = int(plan) if re.fullmatch("[1-9][0-9]{0,2}", plan) else 1
     rows, choice = answer.matrix.rows, (number if number <= len(answer.matrix.rows) else 1)
     row, tests = rows[choice - 1], {test.test_id: test for test in answer.tests}
     of_targets = [tests[cell.test_id].table if cell else None for cell in row.cells]
@@ -347,14 +343,14 @@ def _rows(tables: list[Table | None]) -> list[RepeatRow]:
         for table in tables
     ]
     labels = dict.fromkeys(label for rows in by_label for label in rows if label)
-    ordered = sorted(labels, key=lambda label: label != _MEAN)
+    labels_in_order = sorted(labels, key=lambda label: label != _MEAN)
     return [
         RepeatRow(
             label,
             [_cells(table, rows.get(label)) for table, rows in zip(tables, by_label, strict=True)],
             label == _MEAN,
         )
-        for label in ordered
+        for label in labels_in_order
     ]
 
 

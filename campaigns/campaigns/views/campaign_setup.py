@@ -11,7 +11,6 @@ from campaigns.campaigns.queries.cells import arms_by_plan
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import turns_limit_s
-from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.setup_facts import CERTIFICATE, TLS, Rows, plan_facts, told_once
 from campaigns.domain.units import and_joined, duration, typed_percent
@@ -52,10 +51,20 @@ def setup_of(
         else SetupGroup(title, [*rows, ("ALPN", alpn)] if alpn and title == TLS else rows)
         for title, rows in answer.setup
     ]
+    likenesses = [
+        each.like_for_like for each in answer.overheads if any(each.like_for_like.values())
+    ]
+    differ = list(dict.fromkeys(name for each in likenesses for name, *_ in each["different"]))
+    of_pairs: dict[str, dict[str, str]] = {}
+    for overhead in answer.overheads:
+        for name, value in overhead.like_for_like.get("equal", ()):
+            of_pairs.setdefault(name.capitalize(), {})[overhead.title] = value
+    rows = [("Answer", f"no: {and_joined(differ)}" if differ else "yes")] if likenesses else []
+    rows += [(name, told_once(values)) for name, values in of_pairs.items()]
     groups = [
         *_plans(tests, shows_queries=shows_queries),
         SetupGroup("Campaign", _campaign(campaign, tests)),
-        _comparable(answer.overheads),
+        SetupGroup("Are both sides comparable?", rows, warned={"Answer"} if differ else ()),
         *of_runs,
     ]
     return [group for group in groups if group.rows]
@@ -65,16 +74,18 @@ def _plans(tests: Sequence[Test], *, shows_queries: bool) -> list[SetupGroup]:
     of_plan: dict[PlanVersion, list[Test]] = {}
     for test in tests:
         of_plan.setdefault(test.plan_version, []).append(test)
-    known = {version: plan for version in of_plan if (plan := _readable(version))}
-    if len(known) > _MOST_PLANS:
-        loads = [(str(each), dict(plan_facts(plan))["Load"]) for each, plan in known.items()]
+    plan_by_version = {version: plan for version in of_plan if (plan := _readable(version))}
+    if len(plan_by_version) > _MOST_PLANS:
+        loads = [
+            (str(each), dict(plan_facts(plan))["Load"]) for each, plan in plan_by_version.items()
+        ]
         return [SetupGroup("Plans", loads)]
     groups = []
-    for version, plan in known.items():
+    for version, plan in plan_by_version.items():
         rows = plan_facts(plan, shows_queries=shows_queries)
         if swept := [test for test in of_plan[version] if test.swept]:
-            varied = f"{swept[0].swept_words} to {swept[-1].swept_words}"
-            rows = [*(row for row in rows if row[0] != "Load"), ("Varies", varied)]
+            span = f"{swept[0].swept_words} to {swept[-1].swept_words}"
+            rows = [*(row for row in rows if row[0] != "Load"), ("Varies", span)]
         groups.append(SetupGroup("Plan", rows, version))
     return groups
 
@@ -114,29 +125,20 @@ def _campaign(campaign: Campaign, tests: Sequence[Test]) -> Rows:
     return [(name, value) for name, value in rows if value]
 
 
-def _comparable(overheads: Sequence[OverheadAnswer]) -> SetupGroup:
-    """What came back alike; plan, target and machines are told beside it."""
-    known = [each.like_for_like for each in overheads if any(each.like_for_like.values())]
-    differ = list(dict.fromkeys(name for each in known for name, *_ in each["different"]))
-    of_pairs: dict[str, dict[str, str]] = {}
-    for overhead in overheads:
-        for name, value in overhead.like_for_like.get("equal", ()):
-            of_pairs.setdefault(name.capitalize(), {})[overhead.title] = value
-    rows = [("Answer", f"no: {and_joined(differ)}" if differ else "yes")] if known else []
-    rows += [(name, told_once(values)) for name, values in of_pairs.items()]
-    return SetupGroup("Are both sides comparable?", rows, warned={"Answer"} if differ else ())
-
-
 def _certificate(rows: Rows, requests: Sequence[FirstRequest]) -> SetupGroup:
     """With what the preflight requests saw of it."""
-    known = {str(each.probe.endpoint): each for each in requests if each.certificate}
+    request_by_endpoint = {str(each.probe.endpoint): each for each in requests if each.certificate}
 
     def row(name: str, of: Callable[[dict[str, Any]], str]) -> tuple[str, str]:
-        return name, told_once({place: of(each.certificate) for place, each in known.items()})
+        return name, told_once(
+            {place: of(each.certificate) for place, each in request_by_endpoint.items()}
+        )
 
-    if not known:
+    if not request_by_endpoint:
         return SetupGroup(CERTIFICATE, rows)
-    is_near = any(each.report.certificate_days_left < _NEAR_DAYS for each in known.values())
+    is_near = any(
+        each.report.certificate_days_left < _NEAR_DAYS for each in request_by_endpoint.values()
+    )
     return SetupGroup(
         CERTIFICATE,
         [

@@ -99,7 +99,11 @@ def settling(
         (min(end_s, each["seconds"]), each["ratio"], each["low"], each["high"]) for each in looks
     ]
     now_s = rows[-1][0]
-    settled_s = _settled_s(looks)
+    # Of the first look from which on the word has stayed; None while it is open.
+    settled_s, last = None, looks[-1]["word"]
+    if last in {Word.SLOWER, Word.FASTER, Word.SAME}:
+        others = [n for n, look in enumerate(looks) if look["word"] != last]
+        settled_s = looks[others[-1] + 1 if others else 0]["seconds"]
     texts = [f"{figure(best)} [{figure(low)}, {figure(high)}]" for _, best, low, high in rows]
     expected, ahead = _expected(rows[-1], overhead.more_s, end_s) if settled_s is None else ([], [])
     if settled_s is not None:
@@ -124,16 +128,6 @@ def settling(
     )
 
 
-def _settled_s(looks: Sequence[dict[str, Any]]) -> float | None:
-    """Of the first look from which on the word has stayed; None while it is open."""
-    settled = {Word.SLOWER, Word.FASTER, Word.SAME}
-    last = looks[-1]["word"]
-    if last not in settled:
-        return None
-    others = [n for n, look in enumerate(looks) if look["word"] != last]
-    return looks[others[-1] + 1 if others else 0]["seconds"]
-
-
 def _expected(
     last: tuple[float, ...], more_s: float | None, end_s: float
 ) -> tuple[list[Mark], list[Series]]:
@@ -147,13 +141,13 @@ def _expected(
     ends = [
         [ratio * (end / ratio) ** sqrt(now_s / time_s) for time_s in times_s] for end in (low, high)
     ]
-    dashed = LineStyle("ink", (3, 3))
+    style = LineStyle("ink", (3, 3))
     mark = Mark(at=at_s, label=f"about {number(at_s, 0)}{THIN}s", colour="accent", dash=(2, 3))
-    return [mark] * (at_s < end_s), [Series(style=dashed, x=times_s, y=each) for each in ends]
+    return [mark] * (at_s < end_s), [Series(style=style, x=times_s, y=each) for each in ends]
 
 
 def drawn_funnel(
-    overheads: Sequence[OverheadAnswer], threshold: float, limit_s: float | None = None
+    overheads: Sequence[OverheadAnswer], threshold: float, limit_s: float | None
 ) -> dict[str, Any]:
     """{"charts": None before the second look, "groups": what narrows}; {} without any. `limit_s` as
     in `cards_of`."""
@@ -190,13 +184,13 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
         return []  # the sentence says why
     return [
         replace(
-            _card(overhead, found, axes[_in_factors(found)] if found else None),
+            _card(overhead, interval, axes[_in_factors(interval)] if interval else None),
             **({} if is_known else {"ends": "Warming up"}),
             funnel=funnel_charts(f"funnel-{n}", [panel])
             if limit_s and (panel := settling(overhead, limit_s, threshold, "funnel"))
             else None,
         )
-        for n, (overhead, found) in enumerate(zip(overheads, intervals, strict=True))
+        for n, (overhead, interval) in enumerate(zip(overheads, intervals, strict=True))
     ]
 
 
@@ -226,11 +220,11 @@ def _card(
     value, unit, ends = "", "", overhead.word_reason
     if interval and overhead.has_size:
         ends_of_ratio = interval["ratio"], interval["low"], interval["high"]
-        said, ends = "", ends_words(*ends_of_ratio)
+        words, ends = "", ends_words(*ends_of_ratio)
         if word:
-            said, ends = difference_words(word, *ends_of_ratio, at_least=overhead.at_least)
+            words, ends = difference_words(word, *ends_of_ratio, at_least=overhead.at_least)
         if is_strong:
-            value, _, unit = said.removeprefix("at least ").rpartition(" ")
+            value, _, unit = words.removeprefix("at least ").rpartition(" ")
         elif word == Word.SAME:
             value = change_words(ratio)
     elif ratio is not None and not word:
@@ -238,7 +232,14 @@ def _card(
     times = ""
     if ratio is not None:
         where = "on average" if row.kind == "mean" else "at the median"
-        before, after = _times(overhead)
+        # A median without the injector's part has the measured one as its upper end.
+        row_of_word, *others = overhead.table.rows
+        p50 = next((each for each in others if each.kind == "p50"), None)
+        if row_of_word.kind != TYPICAL or p50 is None:
+            before, after = [cell.text for cell in row_of_word.cells[:2]]
+        else:
+            both = zip(row_of_word.cells[:2], p50.cells[:2], strict=True)
+            before, after = [ends_ms(1000 * low.value, 1000 * high.value) for low, high in both]
         times = f"{after} instead of {before}{THIN}ms {where}"
     return Card(
         title=overhead.title,
@@ -258,30 +259,20 @@ def _card(
     )
 
 
-def _times(overhead: OverheadAnswer) -> list[str]:
-    """Of both arms. A median without the injector's part has the measured one as its upper end."""
-    judged, *others = overhead.table.rows
-    measured = next((each for each in others if each.kind == "p50"), None)
-    if judged.kind != TYPICAL or measured is None:
-        return [cell.text for cell in judged.cells[:2]]
-    both = zip(judged.cells[:2], measured.cells[:2], strict=True)
-    return [ends_ms(1000 * low.value, 1000 * high.value) for low, high in both]
-
-
 def ratios_of(
     overheads: Sequence[OverheadAnswer], threshold: float, *, has_cards: bool
 ) -> dict[str, Any]:
     """As `forest_groups`, of the rows that have an interval and stand in no card."""
-    drawn = forest_groups(overheads, threshold, _RATIOS_GAP)
+    forest = forest_groups(overheads, threshold, _RATIOS_GAP)
     groups = []
-    for group in drawn["groups"]:
+    for group in forest["groups"]:
         rows = [
             (row, cells, mark)
             for row, cells, mark in group["rows"]
             if mark and not (has_cards and mark.is_primary)
         ]
         groups += [group | {"rows": rows}] if rows else []
-    return {"axis": drawn["axis"], "groups": groups}
+    return {"axis": forest["axis"], "groups": groups}
 
 
 # --- tiles ---------------------------------------------------------------------------------------
@@ -303,8 +294,8 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
 
 def _test_tile(test: TestAnswer) -> dict[str, Any]:
     keys = [column.key for column in test.table.columns]
-    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
-    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
+    pooled_row = next((row for row in test.table.rows if row.kind == "pooled"), None)
+    cells = dict(zip(keys, pooled_row.cells, strict=True)) if pooled_row else {}
     metric = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
     cell = cells[metric] if _has_value(cells, metric) else None
     lines = [f"{cells['rate'].text} ok {test.nouns}/s"] if _has_value(cells, "rate") else []
@@ -380,8 +371,19 @@ def progress_by_campaign(
     for campaign, test, is_alone, state, *times in rows.values_list(*columns):
         runs[campaign].append(_Run((test, is_alone), state == RunState.DONE, *times))
     standings = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
-    planned = _planned_by_test([test for each in standings for test in each.unmeasured])
-    progress = {each.campaign.pk: each.progress(planned) for each in standings}
+    keys = [test for each in standings for test in each.unmeasured]
+    planned_s_by_test: _PlannedS = {}  # None where only the target decides
+    if keys:
+        rows = Campaign.objects.filter(tests__in={test for test, _ in keys}).distinct()
+        tests = Prefetch("tests", Test.objects.select_related("plan_version"))
+        lasts_s: dict[int, float | None] = {}
+        for campaign in rows.prefetch_related(tests):
+            estimates = estimates_of_runs(campaign, campaign.tests.all())
+            lasts_s |= {test: each.duration_s for test, each in estimates.items()}
+        for test, is_alone in keys:
+            run_s = lasts_s[test]
+            planned_s_by_test[test, is_alone] = min(run_s, ALONE_S) if run_s and is_alone else run_s
+    progress = {each.campaign.pk: each.progress(planned_s_by_test) for each in standings}
     if any(each.n_done < each.n_runs for each in progress.values()) and why_nothing_begins():
         return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
     return progress
@@ -394,19 +396,19 @@ class _Standing:
         self.campaign = campaign
         self._current = current
         self._n_runs = len(runs)
-        self._left = [run.test for run in runs if not run.is_done]
+        self._runs_left = [run.test for run in runs if not run.is_done]
         # One, or all that take turns.
         began = current and current.t0
         self._under_way = [run.test for run in runs if began == run.t0 and not run.is_done]
-        done = sorted(
+        done_runs = sorted(
             (run for run in runs if run.is_done and run.t0 and run.ended_at),
             key=lambda run: run.ended_at,
         )
         lengths: dict[tuple[int, bool], list[float]] = {}
-        for run in done:
+        for run in done_runs:
             lengths.setdefault(run.test, []).append(_between_s(run.t0, run.ended_at))
         self._lengths_s = {test: median(each) for test, each in lengths.items()}
-        waits = [_between_s(earlier.ended_at, later.t0) for earlier, later in pairwise(done)]
+        waits = [_between_s(earlier.ended_at, later.t0) for earlier, later in pairwise(done_runs)]
         usual = campaign.pause_s + SET_UP_S
         # Of the latest: other campaigns that it took turns with may be over.
         self._wait_s = median(waits[-_LATEST_WAITS:]) if waits else usual
@@ -414,11 +416,11 @@ class _Standing:
     @property
     def unmeasured(self) -> set[tuple[int, bool]]:
         """The tests of which only the plan says how long a run takes."""
-        return set() if self.campaign.is_held else set(self._left) - self._lengths_s.keys()
+        return set() if self.campaign.is_held else set(self._runs_left) - self._lengths_s.keys()
 
     def progress(self, planned_s: _PlannedS) -> CampaignProgress:
         """`planned_s`: how long a run of each `unmeasured` test takes."""
-        n_done, n_runs = self._n_runs - len(self._left), self._n_runs
+        n_done, n_runs = self._n_runs - len(self._runs_left), self._n_runs
         over = n_done
         if self._current:
             over += len(self._under_way) * share_over(self._current)
@@ -426,16 +428,16 @@ class _Standing:
         return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
 
     def _ends_at(self, planned_s: _PlannedS) -> datetime | None:
-        if self.campaign.is_held or self.campaign.waits_for_quiet or not self._left:
+        if self.campaign.is_held or self.campaign.waits_for_quiet or not self._runs_left:
             return None  # when somebody decides, the machine is quiet, or somebody adds runs
         # Those that neither a run nor the plan tells take as long as the others did.
         other_s = fmean(self._lengths_s.values()) if self._lengths_s else None
         known_s = {**planned_s, **self._lengths_s}
         known_s = {test: other_s if each is None else each for test, each in known_s.items()}
-        lengths_s = [known_s[test] for test in self._left]
+        lengths_s = [known_s[test] for test in self._runs_left]
         if None in lengths_s:
             return None
-        now, waits_s = timezone.now(), len(self._left) * self._wait_s
+        now, waits_s = timezone.now(), len(self._runs_left) * self._wait_s
         if self._current is None or self._current.t0 is None:
             return now + timedelta(seconds=sum(lengths_s) + waits_s)
         current_s = sum(known_s[test] for test in self._under_way)
@@ -450,23 +452,6 @@ class _Standing:
 def _between_s(earlier: datetime, later: datetime) -> float:
     """0 where a clock was set back in between."""
     return max(0.0, (later - earlier).total_seconds())
-
-
-def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
-    """None where only the target decides."""
-    pks = {test for test, _ in keys}
-    campaigns = Campaign.objects.filter(tests__in=pks).distinct()
-    tests = Prefetch("tests", Test.objects.select_related("plan_version"))
-    planned_s = {}
-    for campaign in campaigns.prefetch_related(tests) if pks else ():
-        estimates = estimates_of_runs(campaign, campaign.tests.all())
-        planned_s |= {test: each.duration_s for test, each in estimates.items()}
-    return {
-        (test, is_alone): min(lasts_s, ALONE_S)
-        if (lasts_s := planned_s[test]) and is_alone
-        else lasts_s
-        for test, is_alone in keys
-    }
 
 
 def planned_s(campaign: Campaign, repeats: int) -> float | None:

@@ -92,8 +92,8 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     row = find(rows_with_project, actor, pk=campaign)
     if search := Search.objects.select_related("campaign").filter(pk=row.pk).first():
         return _search_page(request, search)
-    chosen, may = _chosen(request, row), rights_in(row.project, actor)
-    context = partial(detail_context, campaign, actor, request.GET, chosen, may)
+    pair, may = _pair_of(request, row), rights_in(row.project, actor)
+    context = partial(detail_context, campaign, actor, request.GET, pair, may)
     if row.finished_at and not is_again:
         page = ended_campaign(campaign, rows, may, request.GET, context)
         return kept_page(request, row.project, may, page)
@@ -118,15 +118,15 @@ def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
     return live_page(request, ("campaign", campaign.pk), "search/detail.html", context, version)
 
 
-def _chosen(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:
+def _pair_of(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:
     """The tests of ?compare=A&with=B; anything else is refused with a message."""
-    return _checked(chosen_tests, campaign, request.GET)
+    return _or_404(chosen_tests, campaign, request.GET)
 
 
-def _checked(read: Callable[..., Any], *given: Any) -> Any:
+def _or_404(reader: Callable[..., Any], *args: Any) -> Any:
     """What `read` makes of the query string; its fault is refused with a message."""
     try:
-        return read(*given)
+        return reader(*args)
     except InvalidFields as fault:
         raise Refused(next(iter(fault.errors.values()))) from None
 
@@ -151,14 +151,14 @@ def campaign_stop(request: HttpRequest, by: Actor, campaign: Campaign) -> str:
 @acts_on(Campaign, "campaign-detail")
 def campaign_repeat(request: HttpRequest, by: Actor, campaign: Campaign) -> HttpResponse:
     with transaction.atomic():
-        repeated = services.repeat_campaign(by=by, campaign=campaign)
+        copy = services.repeat_campaign(by=by, campaign=campaign)
         if "when_quiet" in request.POST:
-            services.start_campaign(by=by, campaign=repeated, when_quiet=True)
+            services.start_campaign(by=by, campaign=copy, when_quiet=True)
     if "when_quiet" not in request.POST:
         messages.success(
             request, "Draft created with the same tests. Start it when the target is ready."
         )
-    return redirect("campaign-detail", campaign=repeated.pk)
+    return redirect("campaign-detail", campaign=copy.pk)
 
 
 @acts_on(Campaign, "campaign-detail")
@@ -169,8 +169,8 @@ def campaign_blocks(request: HttpRequest, by: Actor, campaign: Campaign) -> Http
     )
     more_s = min(more_s, LONGEST_LIMIT_S) or None
     add_blocks(by=by, campaign=campaign, blocks=blocks, after=after, more_s=more_s)
-    added = f"{duration(more_s)} more" if more_s else counted(blocks, "blocks")
-    messages.success(request, f"{added} added. The campaign runs again.")
+    more = f"{duration(more_s)} more" if more_s else counted(blocks, "blocks")
+    messages.success(request, f"{more} added. The campaign runs again.")
     query = urlencode({name: request.GET[name] for name in _COMPARED if name in request.GET})
     return redirect(f"{reverse('campaign-detail', args=[campaign.pk])}?{query}".rstrip("?"))
 
@@ -179,13 +179,13 @@ def campaign_blocks(request: HttpRequest, by: Actor, campaign: Campaign) -> Http
 @signed_in_get(Campaign)
 def campaign_csv(request: HttpRequest, actor: Actor, campaign: Campaign) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""
-    if not _checked(wants_blocks, request.GET):
+    if not _or_404(wants_blocks, request.GET):
         runs = without_connection(csv_of_campaign(campaign))
         name = f"campaign-{campaign.pk}.csv"
         return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
-    asked = request.GET
+    params = request.GET
     answer = answer_of(
-        campaign, _chosen(request, campaign), relative_column(asked), ladder_metric(asked)
+        campaign, _pair_of(request, campaign), relative_column(params), ladder_metric(params)
     )
     return campaign_tables_file(campaign, answer)
 

@@ -60,11 +60,11 @@ class CacheablePage:
     def _shared(self, key: str) -> str:
         if not self.is_shared:
             return self._render()
-        if cached := cache.get_many([key]):
-            return cached[key]
-        made = self._render()
-        cache.put_many({key: made}, _PAGE_DAYS)
-        return made
+        if rows := cache.get_many([key]):
+            return rows[key]
+        page = self._render()
+        cache.put_many({key: page}, _PAGE_DAYS)
+        return page
 
     def _render(self) -> str:
         request = HttpRequest()
@@ -90,14 +90,14 @@ TEMPLATE = "campaigns/detail.html"
 def detail_context(
     campaign: int,
     actor: Actor,
-    asked: QueryDict,
-    chosen: tuple[int, int] | None,
+    params: QueryDict,
+    pair: tuple[int, int] | None,
     may: dict[str, bool],
 ) -> dict[str, Any]:
-    """Of a campaign's page, whether it has ended or not. `chosen`: see `campaign_context`."""
+    """Of a campaign's page, whether it has ended or not. `pair`: see `campaign_context`."""
     row = find(Campaign.objects.select_related("project"), actor, pk=campaign)
     return {
-        **campaign_context(row, actor, chosen, relative_column(asked), asked),
+        **campaign_context(row, actor, pair, relative_column(params), params),
         **disturbance(row, may),
         "stream_url": reverse("campaign-stream", args=[campaign]),
         "own_baselines": own_baselines(row),
@@ -111,13 +111,13 @@ def ended_campaign(
     campaign: int,
     rows: tuple[int, int],
     may: dict[str, bool],
-    asked: QueryDict,
+    params: QueryDict,
     context: Callable[[], dict[str, Any]],
 ) -> CacheablePage:
     """`rows`: of `rows_of_campaign`, read before the campaign was."""
     path, version = reverse("campaign-detail", args=[campaign]), (tuple(may.values()), rows)
     n_rows, _ = rows
-    return CacheablePage(TEMPLATE, path, asked, version, context, n_rows >= WORTH_ROWS)
+    return CacheablePage(TEMPLATE, path, params, version, context, n_rows >= WORTH_ROWS)
 
 
 def make_pages(campaign: Campaign) -> None:
@@ -127,14 +127,10 @@ def make_pages(campaign: Campaign) -> None:
     rows = rows_of_campaign(campaign.pk)
     if hasattr(campaign, "search"):
         return
-    for reader in _readers(campaign.project):
+    # A member for each role that somebody has in it.
+    members = Membership.objects.filter(project=campaign.project, user__is_active=True)
+    roles = members.order_by("role", "pk").distinct("role").select_related("user")
+    for reader in (Actor(user=member.user) for member in roles):
         query, may = QueryDict(), rights_in(campaign.project, reader)
         context = partial(detail_context, campaign.pk, reader, query, None, may)
         ended_campaign(campaign.pk, rows, may, query, context).content()
-
-
-def _readers(project: Project) -> list[Actor]:
-    """A member for each role that somebody has in it."""
-    members = Membership.objects.filter(project=project, user__is_active=True)
-    roles = members.order_by("role", "pk").distinct("role").select_related("user")
-    return [Actor(user=member.user) for member in roles]

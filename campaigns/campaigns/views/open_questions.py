@@ -16,7 +16,7 @@ from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS, WEBSOCKET_SCHEM
 from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.domain.presentation.sweeps import SweepAnswer, end_of_growth
 from campaigns.domain.units import counted, percent
-from campaigns.models import Campaign, Endpoint, Test
+from campaigns.models import Campaign, Test
 from campaigns.search.queries import SILENT_AFTER_S, SearchReport
 
 
@@ -68,28 +68,23 @@ def open_questions(
         machine = f"{reverse('target-detail', args=[test.endpoint.target_id])}#agents"
         because = "no agent reported its machine's CPU"
         yield OpenQuestion("Is it the target's CPU?", because, "Start its agent", machine)
-    if twin := _twin_of(test):
-        scheme = twin.scheme.upper()
-        because = "TLS costs CPU" if limiter.names_machine else f"the same search over {scheme}"
-        question = "How much of it is TLS?"
-        yield OpenQuestion(question, because, f"Search over {scheme}", _search_of(test, twin))
-
-
-def _twin_of(test: Test) -> Endpoint | None:
-    """The target's endpoint of the same protocol without TLS, or with it."""
     twins = TLS_TWINS | {plain: tls for tls, plain in TLS_TWINS.items()}
     scheme = twins.get(test.endpoint.scheme)
     endpoints = test.endpoint.target.endpoints.filter(archived_at=None, scheme=scheme)
-    return endpoints.first()
-
-
-def _search_of(test: Test, endpoint: Endpoint) -> str:
-    """The form, filled in for the same plan over that endpoint."""
-    mode = test.connection_mode
-    if mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
-        mode = ConnectionMode.NEW
-    query = {"plan": test.plan_version.plan_id, "arm": f"{endpoint.pk}.{mode}"}
-    return f"{reverse('search-new', args=[test.campaign.project_id])}?{urlencode(query)}"
+    if twin := endpoints.first():
+        scheme = twin.scheme.upper()
+        because = "TLS costs CPU" if limiter.names_machine else f"the same search over {scheme}"
+        question = "How much of it is TLS?"
+        mode = test.connection_mode
+        if mode == ConnectionMode.RESUMED and twin.scheme not in TLS_SCHEMES:
+            mode = ConnectionMode.NEW
+        query = {"plan": test.plan_version.plan_id, "arm": f"{twin.pk}.{mode}"}
+        yield OpenQuestion(
+            question,
+            because,
+            f"Search over {scheme}",
+            f"{reverse('search-new', args=[test.campaign.project_id])}?{urlencode(query)}",
+        )
 
 
 def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
@@ -100,8 +95,8 @@ def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
     if is_on_the_way:
         steps.append(("The rate is doubled, then halved to the limit", "now"))
     if n < FEWEST_SEARCHES:
-        left = counted(FEWEST_SEARCHES - n, "searches")
-        steps.append((f"{left} around it", "about 4 trials each"))
+        searches_to_come = counted(FEWEST_SEARCHES - n, "searches")
+        steps.append((f"{searches_to_come} around it", "about 4 trials each"))
     more = f"only if the interval is wider than {narrow}"
     steps.append((f"More searches, up to {MOST_SEARCHES}", more))
     silent = f"if the server doesn't recover within {SILENT_AFTER_S} s"
@@ -132,14 +127,14 @@ def sweep_questions(
 
 def _about_doubts(campaign: Campaign, group: Sequence[SweepAnswer]) -> Iterator[OpenQuestion]:
     points = [point for each in group for point in each.points]
-    untrusted = sorted({point.value for point in points if point.why})
-    if untrusted:
-        lower = [point.value for point in points if point.value < untrusted[0]]
+    doubtful = sorted({point.value for point in points if point.why})
+    if doubtful:
+        lower = [point.value for point in points if point.value < doubtful[0]]
         yield OpenQuestion(
-            f"What comes at {values_words(untrusted)}?",
+            f"What comes at {values_words(doubtful)}?",
             "not all runs there are trusted",
             "Repeat these",
-            _again(campaign, [*([max(lower)] if lower else []), *untrusted]),
+            _again(campaign, [*([max(lower)] if lower else []), *doubtful]),
         )
 
 

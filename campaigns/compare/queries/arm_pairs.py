@@ -14,7 +14,7 @@ from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.sweep import INJECTORS, point_words
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES, Origin
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
-from campaigns.models import Campaign, Endpoint, Test
+from campaigns.models import Campaign, Test
 from campaigns.runs.queries.measurements import (
     MeasuredRun,
     PooledCache,
@@ -249,14 +249,14 @@ def chosen_tests(campaign: Campaign, query: Mapping[str, str]) -> tuple[int, int
 
 def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:
     mode = candidate.test.connection_mode
-    for wanted in (mode, "new") if mode == "resumed" else (mode,):
+    for each in (mode, "new") if mode == "resumed" else (mode,):
         fitting = [
             arm
             for arm in candidates
             if arm.test.plan_version_id == candidate.test.plan_version_id
             and arm.test.injectors == candidate.test.injectors
             and arm.test.swept_value == candidate.test.swept_value
-            and arm.test.connection_mode == wanted
+            and arm.test.connection_mode == each
         ]
         twins = [
             arm
@@ -280,9 +280,16 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
     targets = {test.endpoint.target_id for test in tests}
     counts = {test.injectors for test in tests}
     places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
-    addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
+    # What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443".
+    endpoints = {test.endpoint for test in tests}
+    addresses = {}
+    if len({(each.target_id, each.described().place) for each in endpoints}) != len(places):
+        one_host = len({each.dialled for each in endpoints}) == 1
+        addresses = {
+            each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints
+        }
     arms: list[MeasuredTest] = []
-    pooled = PooledCache(lambda: [each.counted for each in arms])
+    pools = PooledCache(lambda: [each.counted for each in arms])
     for test in tests:
         version = test.plan_version
         of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
@@ -297,18 +304,18 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
         arms.append(
             MeasuredTest(
                 test,
-                _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
+                _in_words(arm_words(test), *place, test.endpoint.tls_profile, *value),
                 str(version) if len(numbers[version.plan_id]) > 1 else version.plan.name,
                 tuple(each for each in of_test if not each.run.is_alone),
-                cache=pooled,
-                place=_joined(*place, *value),
+                cache=pools,
+                place=_in_words(*place, *value),
                 alone=tuple(each for each in of_test if each.run.is_alone),
             )
         )
     return arms
 
 
-def _joined(*parts: str) -> str:
+def _in_words(*parts: str) -> str:
     return ", ".join(filter(None, parts))
 
 
@@ -326,14 +333,6 @@ def stop_reason_of(campaign: Campaign, *, shows_machines: bool) -> str:
         return campaign.stop_reason
     hosts = campaign.tests.order_by().values_list("endpoint__host", flat=True).distinct()
     return without_addresses(campaign.stop_reason, *hosts)
-
-
-def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
-    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
-    if len({(each.target_id, each.described().place) for each in endpoints}) == n_told_apart:
-        return {}
-    one_host = len({each.dialled for each in endpoints}) == 1
-    return {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
 
 
 def arm_words(test: Test) -> str:

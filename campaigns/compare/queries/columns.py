@@ -2,7 +2,7 @@
 share links for the project's members, and who still sees what a stream shows."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
@@ -126,6 +126,13 @@ class Side:
 
 def key_of(test: Test) -> PlanOnArm:
     version, endpoint = test.plan_version, test.endpoint
+
+    @cache
+    def number(field: str) -> float | None:
+        """Of its plan, which is read only beside a sweep, and once."""
+        is_swept = field == test.swept
+        return test.swept_value if is_swept else number_of(test.plan_version.value(), field)
+
     return PlanOnArm(
         plan=version.plan_id,
         version=version.number,
@@ -137,19 +144,8 @@ def key_of(test: Test) -> PlanOnArm:
         injectors=test.injectors,
         tls_profile=endpoint.tls_profile,
         swept=test.swept,
-        number=_numbers_of(test),
+        number=number,
     )
-
-
-def _numbers_of(test: Test) -> Callable[[str], float | None]:
-    """Of its plan, which is read only beside a sweep, and once."""
-
-    @cache
-    def number(field: str) -> float | None:
-        is_swept = field == test.swept
-        return test.swept_value if is_swept else number_of(test.plan_version.value(), field)
-
-    return number
 
 
 def columns_of(actor: Actor, query: Mapping[str, str]) -> list[ComparisonSide] | None:
@@ -178,17 +174,12 @@ def columns_of(actor: Actor, query: Mapping[str, str]) -> list[ComparisonSide] |
         if tests_so_far & tests:
             raise InvalidFields({column.letter: "These days are part of another column."})
         tests_so_far |= tests
-    return _labelled(columns)
-
-
-def _labelled(columns: list[ComparisonSide]) -> list[ComparisonSide]:
-    """Campaigns by the releases that they measured, or by their names, where that tells all of them
-    apart."""
+    # Campaigns are called by their releases or names where that tells all of them apart.
     if any(column.noun != "campaign" for column in columns):
         return columns
     names = [column.campaign.name for column in columns]
-    quoted = [f"“{name}”" if len(name) <= _LONGEST_NAME else "" for name in names]
-    for labels in ([_release_of(column) for column in columns], quoted):
+    quotes = [f"“{name}”" if len(name) <= _LONGEST_NAME else "" for name in names]
+    for labels in ([_release_of(column) for column in columns], quotes):
         if all(labels) and len(set(labels)) == len(labels):
             return [
                 replace(column, label=label) for column, label in zip(columns, labels, strict=True)
@@ -292,8 +283,8 @@ def sides_of(columns: Sequence[ComparisonSide], *, shows_machines: bool = True) 
         | Q(test__in=[*pks["test"], *(pk for column in columns for pk in column.tests)])
         | Q(pk__in=pks["run"])
     )
-    measured = measured_runs(runs.order_by("-campaign_id", "position").prefetch_related("shards"))
-    for each in measured:
+    rows = measured_runs(runs.order_by("-campaign_id", "position").prefetch_related("shards"))
+    for each in rows:
         each.run.shows_machine = shows_machines
     tests = Test.objects.filter(
         Q(campaign__in=pks["campaign"])
@@ -306,30 +297,28 @@ def sides_of(columns: Sequence[ComparisonSide], *, shows_machines: bool = True) 
         hide_hosts(tests)
     return [
         Side(
-            column, _measured(column, [test for test in tests if _has_test(column, test)], measured)
+            column,
+            _tests_of_side(column, [test for test in tests if _has_test(column, test)], rows),
         )
         for column in columns
     ]
 
 
-def _measured(
-    column: ComparisonSide, tests: list[Test], measured: Sequence[MeasuredRun]
+def _tests_of_side(
+    column: ComparisonSide, tests: list[Test], rows: Sequence[MeasuredRun]
 ) -> list[MeasuredTest]:
     if not column.days:
         name = {"campaign": "campaign_id", "test": "test_id", "run": "pk"}[column.noun]
-        own = [each for each in measured if getattr(each.run, name) == column.row.pk]
+        own = [each for each in rows if getattr(each.run, name) == column.row.pk]
         return measured_tests(tests, own)
     (test,) = measured_tests(tests, [])
-    runs = [each for each in measured if each.run.test_id in column.tests]
-    return [replace(test, runs=tuple(_numbered(runs)), is_of_days=True)]
-
-
-def _numbered(runs: Iterable[MeasuredRun]) -> Iterator[MeasuredRun]:
-    """The runs of several campaigns, counted through: each campaign has a repeat 1."""
-    for number, each in enumerate(runs, 1):
+    runs = []
+    # Counted through, because each campaign has a repeat 1.
+    for number, each in enumerate((r for r in rows if r.run.test_id in column.tests), 1):
         run = copy(each.run)
         run.repeat = number
-        yield replace(each, run=run)
+        runs.append(replace(each, run=run))
+    return [replace(test, runs=tuple(runs), is_of_days=True)]
 
 
 def profiles_of(column: ComparisonSide) -> list[Profile]:
@@ -437,8 +426,8 @@ def _live(links: QuerySet[ShareLink]) -> QuerySet[ShareLink]:
 
 def open_links(links: QuerySet[ShareLink]) -> Iterator[ShareLink]:
     """Those of the live ones whose creator may still share what they show."""
-    related = ("project", "campaign", "run__campaign", "test__plan_version__plan", "created_by")
-    for link in _live(links).select_related(*related):
+    relations = ("project", "campaign", "run__campaign", "test__plan_version__plan", "created_by")
+    for link in _live(links).select_related(*relations):
         creator = Actor(user=link.created_by)
         is_allowed = may(creator, Action.SHARE, link.project)
         if is_allowed and not (

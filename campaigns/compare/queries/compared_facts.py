@@ -14,7 +14,7 @@ from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_acc
 from campaigns.domain.analysis.likeness import partners
 from campaigns.domain.analysis.messages import MESSAGES
 from campaigns.domain.analysis.pair import Blocker, PairResult, Reason, shift_of
-from campaigns.domain.analysis.ratio import RatioInterval, smallest_shown
+from campaigns.domain.analysis.ratio import smallest_shown
 from campaigns.domain.metrics.figures import Figures, curve
 from campaigns.domain.metrics.injector_end import tls_libraries_of
 from campaigns.domain.metrics.measurement import Measurement
@@ -32,7 +32,7 @@ from campaigns.domain.presentation.latency_table import figures_by_key, latency_
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.plan_words import changed_fields, field_name
-from campaigns.domain.presentation.tables import Cell, Figure, Row, Table, count_cell, figure_cell
+from campaigns.domain.presentation.tables import Figure, Row, Table, count_cell, figure_cell
 from campaigns.domain.units import decimals_for, rate, said_of
 from campaigns.runs.queries.measurements import MeasuredRun
 
@@ -92,13 +92,13 @@ def pairs_between(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
     if not (baseline.tests and candidate.tests):
         return
     pairs = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
-    called = tuple(column.name for column in columns)
+    names = tuple(column.name for column in columns)
     for first, second in pairs:
         yield ComparedPair(
             baseline.tests[first],
             candidate.tests[second],
             is_chosen=True,
-            called=called,
+            called=names,
             columns=columns,
             is_found=not is_chosen,
         )
@@ -111,8 +111,12 @@ def judged_pair(
     baseline, candidate = pair
     overhead = compare(candidate.test.campaign, pair)
     is_sound = all(each.is_sound for each in pair)
-    interval = overhead.judged.interval if is_sound else None
-    metric = overhead.judged.metric
+    row, metric = overhead.judged, overhead.judged.metric
+    interval = row.interval if is_sound else None
+    remedy = MESSAGES[row.reason].remedy if row.reason else ""
+    why = f"{row.text} {remedy}".strip()
+    if pair.columns[1].noun == "run" and row.reason is Reason.TOO_FEW_REPEATS:
+        why = "A single run has no spread. Compare the tests of these runs."
     test = ComparedTest(
         column=pair.letter,
         baseline_test_id=baseline.test.pk,
@@ -120,10 +124,10 @@ def judged_pair(
         plan_label=candidate.plan_label,
         arm_label=candidate.label,
         scheme=candidate.scheme,
-        row=overhead.judged,
+        row=row,
         is_sound=is_sound,
         word=overhead.word,
-        why=_why(pair, overhead),
+        why=why,
         ran_in_turn=_ran_in_turn(pair),
         reference=reference,
         could_have_shown=smallest_shown(interval) if interval else None,
@@ -133,14 +137,6 @@ def judged_pair(
         ),
     )
     return test, overhead
-
-
-def _why(pair: ComparedPair, overhead: Overhead) -> str:
-    judged = overhead.judged
-    if pair.columns[1].noun == "run" and judged.reason is Reason.TOO_FEW_REPEATS:
-        return "A single run has no spread. Compare the tests of these runs."
-    do = MESSAGES[judged.reason].remedy if judged.reason else ""
-    return f"{judged.text} {do}".strip()
 
 
 def _ran_in_turn(pair: ArmPair) -> bool:
@@ -270,15 +266,27 @@ _RATIO_DECIMALS = 3
 def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
     """The figures behind one row of a comparison."""
     arms, names = tuple(overhead.pair), overhead.pair.names
-    pooled = [arm.pooled for arm in arms]
+    pools, shift = [arm.pooled for arm in arms], {}
+    if test.is_sound:
+        repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
+        timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
+        shift = shift_of(*timings, paired=overhead.is_paired and repeats[0] == repeats[1])
     return ComparedDetail(
         test=test,
         # All figures of the response time; the word as the comparison has it.
         times=overhead_table("times", "Response times", overhead.rows, test.said, test.why, names),
-        counts=_counts_table(names, pooled, arms[1].noun),
+        counts=_counts_table(names, pools, arms[1].noun),
         repeats=tuple(
-            _repeats(letter, name, arm, figures)
-            for letter, name, arm, (_, figures) in zip("ab", names, arms, pooled, strict=True)
+            latency_table(
+                f"runs-{letter}",
+                f"Every run, {name}",
+                [each.line(is_counted=each in arm.counted) for each in arm.runs],
+                figures,
+                is_sound=arm.is_sound,
+                noun=arm.noun,
+                flows=arm.flows,
+            )
+            for letter, name, arm, (_, figures) in zip("ab", names, arms, pools, strict=True)
         ),
         split=overhead.split(names),
         noun=arms[1].noun,
@@ -289,36 +297,17 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
                 "mode": arm.test.connection_mode,
                 "curve": curve(total.timing("response")),
             }
-            for name, arm, (total, _) in zip(names, arms, pooled, strict=True)
+            for name, arm, (total, _) in zip(names, arms, pools, strict=True)
         ],
-        shift=_shift(overhead) if test.is_sound else {},
-    )
-
-
-def _shift(overhead: Overhead) -> dict[int, RatioInterval]:
-    arms = tuple(overhead.pair)
-    repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
-    timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
-    return shift_of(*timings, paired=overhead.is_paired and repeats[0] == repeats[1])
-
-
-def _repeats(letter: str, name: str, arm: MeasuredTest, figures: Figures | None) -> Table:
-    return latency_table(
-        f"runs-{letter}",
-        f"Every run, {name}",
-        [each.line(is_counted=each in arm.counted) for each in arm.runs],
-        figures,
-        is_sound=arm.is_sound,
-        noun=arm.noun,
-        flows=arm.flows,
+        shift=shift,
     )
 
 
 def _counts_table(
-    names: tuple[str, str], pooled: Sequence[tuple[Total, Figures | None]], noun: str
+    names: tuple[str, str], pools: Sequence[tuple[Total, Figures | None]], noun: str
 ) -> Table:
     """Rate, errors and number of requests; of WebSocket tests also handshakes and messages."""
-    totals = [_figures(*each) for each in pooled]
+    totals = [_figures(*each) for each in pools]
     labels = dict.fromkeys(label for figures in totals for label in figures)
     rows = [
         _row(label, *(figures.get(label, Figure(None, _ABSENT)) for figures in totals), noun)
@@ -353,10 +342,6 @@ def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
     metric = METRICS.get(key)
     words = (metric.title, metric.unit) if metric else (key,)
     label = said_of(noun, ", ".join(filter(None, words)))
-    return Row(label, _cells(key, baseline, candidate), key)
-
-
-def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
     is_count = key in {"errors", "n"}
     decimals = 0 if is_count else decimals_for([baseline.value, candidate.value])
     row, why = PairResult(key, baseline.value, candidate.value), baseline.why or candidate.why
@@ -366,8 +351,12 @@ def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
         else figure_cell(each, decimals)
         for each in (baseline, candidate)
     )
-    return (
-        *cells,
-        figure_cell(Figure(row.difference, why), decimals, signed=True),
-        figure_cell(Figure(row.ratio, why or _NO_RATIO), _RATIO_DECIMALS),
+    return Row(
+        label,
+        (
+            *cells,
+            figure_cell(Figure(row.difference, why), decimals, signed=True),
+            figure_cell(Figure(row.ratio, why or _NO_RATIO), _RATIO_DECIMALS),
+        ),
+        key,
     )

@@ -14,7 +14,6 @@ from campaigns.domain.analysis.capacity import (
 )
 from campaigns.domain.analysis.messages import advise
 from campaigns.domain.analysis.ratio import Against
-from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.compared import ComparedCapacity, Difference
 from campaigns.history.models import HistoryKey
 from campaigns.models import Baseline, Run, Search, Test
@@ -38,8 +37,8 @@ class SearchColumn:
 
 def searches_among(columns: Sequence[ComparisonSide]) -> dict[str, SearchColumn]:
     """By letter, the columns that are searches. A single trial is a run like any other."""
-    wanted = {each.campaign.pk for each in columns if each.noun != "run"}
-    rows = Search.objects.filter(pk__in=wanted).select_related("campaign")
+    pks = {each.campaign.pk for each in columns if each.noun != "run"}
+    rows = Search.objects.filter(pk__in=pks).select_related("campaign")
     by_campaign = {each.report.search.pk: each for each in search_columns(rows)}
     return {
         each.letter: replace(by_campaign[each.campaign.pk], column=each)
@@ -53,26 +52,21 @@ def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
     by_pk = {each.pk: each for each in searches}
     if not by_pk:
         return []
-    related = ("plan_version__plan", "endpoint__target")
-    tests = Test.objects.filter(campaign__in=by_pk).select_related(*related)
+    relations = ("plan_version__plan", "endpoint__target")
+    tests = Test.objects.filter(campaign__in=by_pk).select_related(*relations)
     by_campaign = {test.campaign_id: test for test in tests}
     firsts = Run.objects.filter(campaign__in=by_pk, repeat=1)
     rules = {run.campaign_id: run.frozen.plan.thresholds for run in firsts}
-    return [
-        SearchColumn(
-            ComparisonSide("", "campaign", each.campaign),
-            _without_trials(each, rules.get(pk, ())),
-            by_campaign[pk],
-        )
-        for pk, each in by_pk.items()
-    ]
-
-
-def _without_trials(search: Search, rules: tuple[Threshold, ...]) -> SearchReport:
-    if search.answer is None:
-        return report_of_search(search)
-    answer = CapacityAnswer.from_json(search.answer)
-    return SearchReport(search, [], answer, rules, answer.ending)
+    columns = []
+    for pk, each in by_pk.items():
+        if each.answer is None:
+            report = report_of_search(each)
+        else:  # without its trials
+            answer = CapacityAnswer.from_json(each.answer)
+            report = SearchReport(each, [], answer, rules.get(pk, ()), answer.ending)
+        side = ComparisonSide("", "campaign", each.campaign)
+        columns.append(SearchColumn(side, report, by_campaign[pk]))
+    return columns
 
 
 def searches_of(actor: Actor, key: HistoryKey) -> list[SearchColumn]:

@@ -48,8 +48,8 @@ def comparison_of(
     searches = searches_among(columns)
     # A search has no tests to compare.
     others = [each for each in columns if each.letter not in searches]
-    measured = sides_of(others, shows_machines=shows_machines)
-    by_letter = {side.column.letter: side for side in measured}
+    sides = sides_of(others, shows_machines=shows_machines)
+    by_letter = {side.column.letter: side for side in sides}
     baseline, *candidates = [by_letter.get(each.letter) or Side(each, []) for each in columns]
     capacities = {
         side.column.letter: compared_capacity(baseline.column, side.column, searches)
@@ -67,43 +67,54 @@ def comparison_of(
         side.column.letter: reference_of(_of_column(references, side.column.letter))
         for side in candidates
     }
-    judged = [judged_pair(pair, states[pair.letter]) for pair in pairs]
-    tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
-    ordered = worst_first(tests)
+    verdicts = [judged_pair(pair, states[pair.letter]) for pair in pairs]
+    tests, overheads = [test for test, _ in verdicts], [overhead for _, overhead in verdicts]
+    rows = worst_first(tests)
     # The one that is asked for, the first that is listed, or any.
-    choices = [*listed(ordered), *ordered, *references]
-    detailed = next((test for test in choices if test.key == query), next(iter(choices), None))
-    overhead_by_key = {test.key: overhead for test, overhead in [*apart, *judged]}
+    choices = [*listed(rows), *rows, *references]
+    test_below = next((test for test in choices if test.key == query), next(iter(choices), None))
+    overhead_by_key = {test.key: overhead for test, overhead in [*apart, *verdicts]}
+    warnings = []
+    if any(each.ratio for each in capacities.values()):
+        warnings = [say("searches_in_turn")]
+    elif any(each.can_be_confirmed for each in tests):
+        may_be_environment = any(each.or_environment for each in tests)
+        warnings = [advise("not_in_turn") if may_be_environment else say("reference_speaks")]
+    pair_pks = {each.test.pk for pair in every for each in pair}
+    alone = []
+    for side in (baseline, *candidates):
+        single = [each for each in side.tests if each.test.pk not in pair_pks]
+        if single:
+            labels = [f"{each.plan_label}: {each.label}" for each in single]
+            alone.append(Alone(side.column.name, labels))
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
         grounds=_grounds(tests, pairs),
-        warnings=_warnings(tests, list(capacities.values())),
+        warnings=warnings,
         differs=differences_of(pairs, overheads)
         + capacity_differences(baseline.column, columns[1:], searches),
         same=same_of(pairs, overheads),
-        tests=ordered,
+        tests=rows,
         references=references,
-        alone=_alone(baseline, candidates, every),
+        alone=alone,
         table=comparison_table(
-            ordered,
+            rows,
             references,
             {side.column.letter: side.column.name for side in candidates},
             baseline.column.name,
         ),
-        detail=detail_of(detailed, overhead_by_key[detailed.key]) if detailed else None,
+        detail=detail_of(test_below, overhead_by_key[test_below.key]) if test_below else None,
         capacities=list(capacities.values()),
-        profiles=_compared_profiles(columns) if shows_machines else [],
+        profiles=_profile_tables(*columns) if shows_machines else [],
     )
 
 
-def _compared_profiles(columns: Sequence[ComparisonSide]) -> list[Table]:
+def _profile_tables(baseline: ComparisonSide, *candidates: ComparisonSide) -> list[Table]:
     """Of each candidate against the baseline, where one of the two was to record any."""
-    baseline, *candidates = [(each, profiles_of(each)) for each in columns]
+    old = profiles_of(baseline)
     tables = (
-        compared_profiles_table(
-            baseline[1], profiles, (baseline[0].name, column.name), column.letter
-        )
-        for column, profiles in candidates
+        compared_profiles_table(old, profiles_of(each), (baseline.name, each.name), each.letter)
+        for each in candidates
     )
     return [table for table in tables if table]
 
@@ -127,25 +138,18 @@ def _sentences(
             sentence = capacity_sentence(capacity, baseline.column.name, side.column.name)
         else:
             of_side = _of_column(tests, letter), _of_column(references, letter)
-            sentence = _sentence(baseline, side, *of_side)
+            names = [each.column.name for each in (baseline, side)]
+            if of_side[0]:
+                words = comparison_sentence(of_side[0], *names)
+                sentence = [*words, *reference_sentence(*of_side)]
+            else:
+                first = f"{names[0][:1].upper()}{names[0][1:]}"
+                sentence = [
+                    (f"{first} and {names[1]} have no test in common", True),
+                    (". Compare campaigns of the same plan, or two tests by choice.", False),
+                ]
         sentences.append(sentence)
     return sentences
-
-
-def _sentence(
-    baseline: Side,
-    candidate: Side,
-    tests: Sequence[ComparedTest],
-    references: Sequence[ComparedTest],
-) -> Sentence:
-    called = [side.column.name for side in (baseline, candidate)]
-    if tests:
-        words = comparison_sentence(tests, *called)
-        return [*words, *reference_sentence(tests, references)]
-    return [
-        (f"{called[0][:1].upper()}{called[0][1:]} and {called[1]} have no test in common", True),
-        (". Compare campaigns of the same plan, or two tests by choice.", False),
-    ]
 
 
 def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> list[str]:
@@ -153,7 +157,11 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
         return []
     grounds = []
     if any(each.interval for each in tests):
-        grounds.append(f"{_metrics(tests)}, {percent(0.95, decimals=0)} intervals {_over(tests)}")
+        metrics = {each.row.metric for each in tests}
+        names = "average response times" if "mean" in metrics else ""
+        if metrics != {"mean"}:
+            names = f"{names}, or medians" if names else "medians"
+        grounds.append(f"{names}, {percent(0.95, decimals=0)} intervals {_over(tests)}")
     thresholds = {pair.candidate.test.campaign.practical_threshold for pair in pairs}
     grounds.append(
         f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"
@@ -165,17 +173,10 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
     return grounds
 
 
-def _metrics(tests: Sequence[ComparedTest]) -> str:
-    metrics = {each.row.metric for each in tests}
-    if metrics == {"mean"}:
-        return "average response times"
-    return "average response times, or medians" if "mean" in metrics else "medians"
-
-
 def _over(tests: Sequence[ComparedTest]) -> str:
     """Such as "over 5 and 5 runs"."""
-    measured = [each for each in tests if each.row.interval]
-    if any(each.row.interval.k > min(map(len, each.runs)) for each in measured):
+    with_interval = [each for each in tests if each.row.interval]
+    if any(each.row.interval.k > min(map(len, each.runs)) for each in with_interval):
         return "over stretches of passes, of runs where a test has three"
     numbers = [_ends(len(each.runs[side]) for each in tests) for side in (0, 1)]
     first, second = (" to ".join(map(str, ends)) for ends in numbers)
@@ -185,24 +186,3 @@ def _over(tests: Sequence[ComparedTest]) -> str:
 def _ends(values) -> list:
     values = list(values)
     return sorted({min(values), max(values)})
-
-
-def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapacity]) -> list[str]:
-    if any(each.ratio for each in capacities):
-        return [say("searches_in_turn")]
-    if not any(each.can_be_confirmed for each in tests):
-        return []
-    if not any(each.or_environment for each in tests):
-        return [say("reference_speaks")]
-    return [advise("not_in_turn")]
-
-
-def _alone(
-    baseline: Side, candidates: Sequence[Side], pairs: Sequence[ComparedPair]
-) -> list[Alone]:
-    used = {each.test.pk for pair in pairs for each in pair}
-    return [
-        Alone(side.column.name, labels)
-        for side in (baseline, *candidates)
-        if (labels := [f"{t.plan_label}: {t.label}" for t in side.tests if t.test.pk not in used])
-    ]

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from campaigns.compare.queries.arm_pairs import ArmPair
 from campaigns.compare.queries.side_by_side import TurnsComparison, compared_in_turns, stretches_us
@@ -140,12 +139,12 @@ def compare(
     if turns := compared_in_turns(campaign, pair):
         return _in_turns(campaign, turns, metric)
     if stretches := _stretches(pair):
-        judged = times_row(TYPICAL, stretches, paired=False)
-        overhead = _of_runs(campaign, pair, judged, [arm.comparable for arm in pair])
+        row = times_row(TYPICAL, stretches, paired=False)
+        overhead = _of_runs(campaign, pair, row, [arm.comparable for arm in pair])
         if not (more := overhead.judged.more):
             return overhead
         # Stretches cannot be added like repeats: what takes longer has more rounds in each.
-        times = 1 + more / judged.interval.k
+        times = 1 + more / row.interval.k
         text = say("settle_longer", times=figure(times, 2))
         return replace(overhead, judged=replace(overhead.judged, text=text, more=None))
     is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
@@ -160,13 +159,13 @@ def compare(
     if is_typical:
         metric = typical_metric(each.figures for side in sides for each in side)
     if is_typical or metric in {"", "mean"}:
-        judged = metric_row(metric or "mean", figures, paired=is_paired)
+        row = metric_row(metric or "mean", figures, paired=is_paired)
     else:
         totals = [each.total for each in pair.counted]
-        judged = percentile_row(metric, figures, paired=is_paired, totals=totals)
+        row = percentile_row(metric, figures, paired=is_paired, totals=totals)
     if is_widened:
-        judged = widened(
-            judged,
+        row = widened(
+            row,
             [
                 (arm.error_share, Timing.together(each.total.timing("response") for each in runs))
                 for arm in pair
@@ -174,25 +173,38 @@ def compare(
             ],
         )
     has_word = min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS
-    return _of_runs(campaign, pair, judged, sides, is_paired, has_word)
+    return _of_runs(campaign, pair, row, sides, is_paired, has_word)
 
 
 def _of_runs(
     campaign: Campaign,
     pair: ArmPair,
-    judged: PairResult,
+    row: PairResult,
     sides: Sequence[Sequence[MeasuredRun]],
     is_paired: bool = False,
     has_word: bool = True,
 ) -> Overhead:
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
-    blockers = _blockers(pair, likeness)
-    judged = judged.judged(campaign.practical_threshold, blockers=blockers)
+    blockers = pair.blockers
+    if _worst_share(pair) > MOST_FAILED:
+        shares = " and ".join(percent(arm.error_share) for arm in pair)
+        blockers.append((Reason.ERRORS, say("errors", share=shares, where="")))
+    blockers += _unlike(pair, likeness)
+    if unlike_loads := _unlike_loads(pair):
+        blockers.append((Reason.UNLIKE_LOAD, unlike_loads))
+    if _one_after_the_other(pair):
+        blockers.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
+    row = row.judged(campaign.practical_threshold, blockers=blockers)
     spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
-    if spoilt and judged.reason is Reason.TOO_FEW_REPEATS:
-        judged = replace(judged, text=_spoilt_words(spoilt))
+    if spoilt and row.reason is Reason.TOO_FEW_REPEATS:
+        alike = [each for each in spoilt if _cause(each) == _cause(spoilt[0])]
+        runs = counted(len(spoilt), "runs")
+        why = f"{len(alike)} of them: {spoilt[0].why_unusable}"
+        if len(alike) == len(spoilt):
+            why = why_each(alike)
+        row = replace(row, text=f"{runs} cannot be used. {why}")
     blocker = next((text for _, text in blockers), "")
-    return Overhead(pair, sides, judged, is_paired, has_word, likeness, blocker)
+    return Overhead(pair, sides, row, is_paired, has_word, likeness, blocker)
 
 
 def _stretches(pair: ArmPair) -> list[dict[int, float | None]]:
@@ -211,48 +223,26 @@ def _stretches(pair: ArmPair) -> list[dict[int, float | None]]:
 
 
 def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhead:
-    pair, judged = turns.pair, turns.judged
+    pair, verdict = turns.pair, turns.judged
     sides = [arm.comparable for arm in pair]
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
     blockers = [*pair.blockers, *_unlike(pair, likeness)]
     if blockers:
-        judged = judged.without_word(*blockers[0])
+        verdict = verdict.without_word(*blockers[0])
     text = next((text for _, text in blockers), "")
-    result = Overhead(pair, sides, judged, True, judged.word is not None, likeness, text, turns)
+    result = Overhead(pair, sides, verdict, True, verdict.word is not None, likeness, text, turns)
     if metric:  # of the rounds, too
-        row = next((each for each in result.rows if each.metric == metric), judged)
-        judged = row.judged(campaign.practical_threshold, blockers=blockers)
-    return replace(result, judged=judged, has_word=judged.word is not None)
-
-
-def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
-    """How many they are, and why the first one is, with how many it is so."""
-    alike = [each for each in spoilt if _cause(each) == _cause(spoilt[0])]
-    runs = counted(len(spoilt), "runs")
-    if len(alike) == len(spoilt):
-        return f"{runs} cannot be used. {why_each(alike)}"
-    return f"{runs} cannot be used. {len(alike)} of them: {spoilt[0].why_unusable}"
+        row = next((each for each in result.rows if each.metric == metric), verdict)
+        verdict = row.judged(campaign.practical_threshold, blockers=blockers)
+    return replace(result, judged=verdict, has_word=verdict.word is not None)
 
 
 def _cause(spoilt: MeasuredRun) -> str:
     """Runs with the same one differ at most in its figures."""
     if not spoilt.is_whole:
         return spoilt.why_unusable
-    judged = spoilt.judged
-    return (judged.target.reasons[0] if judged.is_usable else blame(judged)).code
-
-
-def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
-    blockers = pair.blockers
-    if _worst_share(pair) > MOST_FAILED:
-        shares = " and ".join(percent(arm.error_share) for arm in pair)
-        blockers.append((Reason.ERRORS, say("errors", share=shares, where="")))
-    blockers += _unlike(pair, likeness)
-    if unlike_loads := _unlike_loads(pair):
-        blockers.append((Reason.UNLIKE_LOAD, unlike_loads))
-    if _one_after_the_other(pair):
-        blockers.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
-    return blockers
+    judgement = spoilt.judged
+    return (judgement.target.reasons[0] if judgement.is_usable else blame(judgement)).code
 
 
 def _unlike(pair: ArmPair, likeness) -> list[Blocker]:
@@ -302,10 +292,10 @@ def overhead_answer(
 ) -> OverheadAnswer:
     """The pair as pages render it. A running campaign gets no verdict before its third repeat.
     `is_crowded`: no factor is a least one."""
-    pair, judged = overhead.pair, overhead.judged
+    pair, row = overhead.pair, overhead.judged
     plan = f"{pair.baseline.plan_label}, " if _have_two_plans(pair) else ""
-    named = f"{pair.candidate.plan_label}: {pair.candidate.label}"
-    word = str(judged.word or "") if overhead.has_word or is_final else ""
+    name = f"{pair.candidate.plan_label}: {pair.candidate.label}"
+    word = str(row.word or "") if overhead.has_word or is_final else ""
     return OverheadAnswer(
         plan_label=pair.candidate.plan_label,
         connection_mode=pair.candidate.test.connection_mode,
@@ -314,44 +304,42 @@ def overhead_answer(
         title=pair.title,
         table=overhead_table(
             f"overhead-{pair.baseline.test.pk}-{pair.candidate.test.pk}",
-            f"{named} against {plan}{pair.baseline.label}",
+            f"{name} against {plan}{pair.baseline.label}",
             overhead.rows,
             word,
-            judged.text,
+            row.text,
             pair.names,
             in_turns=overhead.turns is not None,
         ),
         forest=forest(overhead.rows, word),
         split=overhead.split([arm.label for arm in pair]),
         word=word,
-        word_reason=judged.text,
+        word_reason=row.text,
         like_for_like=overhead.likeness,
         names=pair.names,
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
-        more=judged.more,
-        more_s=judged.more_s,
+        more=row.more,
+        more_s=row.more_s,
         counted=pair.of_machine,
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,
-        narrowing=_narrowing(overhead.turns) if overhead.turns else (),
-        at_least=judged.or_more and not is_crowded,
-        has_size=judged.has_size,
+        narrowing=[
+            {
+                "rounds": n,
+                "seconds": seconds,
+                "ratio": look.p50.ratio,
+                "low": look.p50.low,
+                "high": look.p50.high,
+                "word": str(look.word),
+                "primary": n == overhead.turns.n_rounds,
+            }
+            for n, seconds, look in overhead.turns.narrowing
+            if look.p50
+        ]
+        if overhead.turns
+        else (),
+        at_least=row.or_more and not is_crowded,
+        has_size=row.has_size,
     )
-
-
-def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
-    return [
-        {
-            "rounds": n,
-            "seconds": seconds,
-            "ratio": look.p50.ratio,
-            "low": look.p50.low,
-            "high": look.p50.high,
-            "word": str(look.word),
-            "primary": n == turns.n_rounds,
-        }
-        for n, seconds, look in turns.narrowing
-        if look.p50
-    ]

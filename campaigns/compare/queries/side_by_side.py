@@ -63,7 +63,7 @@ def medians_us(campaign: Campaign) -> dict[int, float]:
     """By test, of arms that took turns; of the last pass with any. That of an arm which is compared
     is its reference's, times the ratio of both: one follows from the other."""
     if "medians_us" not in vars(campaign):
-        found: dict[int, float] = {}
+        median_by_test: dict[int, float] = {}
         for each in passes_of(campaign):
             tests = [run.test_id for run in each.runs]
             medians = {n: us for n in range(len(tests)) if (us := median_us(each.rounds, n))}
@@ -71,8 +71,8 @@ def medians_us(campaign: Campaign) -> dict[int, float]:
                 ratio = typical_ratio(each.rounds, arm, reference)
                 if ratio and reference in medians:
                     medians[arm] = medians[reference] * ratio
-            found |= {tests[arm]: us for arm, us in medians.items()}
-        vars(campaign)["medians_us"] = found
+            median_by_test |= {tests[arm]: us for arm, us in medians.items()}
+        vars(campaign)["medians_us"] = median_by_test
     return vars(campaign)["medians_us"]
 
 
@@ -160,17 +160,17 @@ class TurnsComparison:
 
     @property
     def has_word(self) -> bool:
-        found = self.found
-        return found.word is not None and found.p50.confidence >= self.confidence
+        comparison = self.found
+        return comparison.word is not None and comparison.p50.confidence >= self.confidence
 
     @cached_property
     def narrowing(self) -> list[tuple[int, float, ArmComparison]]:
         """(rounds, seconds, what they said) at each look so far."""
-        rounds, found = self.rounds, self.found
+        rounds, comparison = self.rounds, self.found
         looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * self.has_word
-        asked = (found.arm, found.reference, found.threshold, self.confidence)
-        said = [_look(self.passes, rounds[:n], *asked) for n in looks]
-        return [(n, n * self._round_s, each) for n, each in zip(looks, said, strict=True)]
+        args = (comparison.arm, comparison.reference, comparison.threshold, self.confidence)
+        looks_so_far = [_look(self.passes, rounds[:n], *args) for n in looks]
+        return [(n, n * self._round_s, each) for n, each in zip(looks, looks_so_far, strict=True)]
 
     @cached_property
     def limits(self) -> list[str]:
@@ -182,22 +182,22 @@ class TurnsComparison:
     @cached_property
     def judged(self) -> PairResult:
         """The row that has the word."""
-        found = self.found
-        if found.p50 is None:
-            reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
-            why = why_no_word(found, self._names)
+        comparison = self.found
+        if comparison.p50 is None:
+            reason = Reason.ERRORS if comparison.failing else Reason.NO_ROUNDS
+            why = why_no_word(comparison, self._names)
             return PairResult(TYPICAL, why=why).without_word(reason, why)
-        before = median_us(self.rounds, found.reference)
-        values = before, before * found.p50.ratio
-        row = PairResult(TYPICAL, *values).of_rounds(found.p50)
+        before = median_us(self.rounds, comparison.reference)
+        values = before, before * comparison.p50.ratio
+        row = PairResult(TYPICAL, *values).of_rounds(comparison.p50)
         if not self.has_word:
-            text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
+            text = say("no_rounds", needed=LOOKS[0], n=comparison.n_rounds)
             return row.without_word(Reason.NO_ROUNDS, text)
-        if found.behind:
-            return replace(row, word=found.word, text=self.limits[0], has_size=False)
+        if comparison.behind:
+            return replace(row, word=comparison.word, text=self.limits[0], has_size=False)
         looked_s = len(self.rounds) * self._round_s
-        left_s = None if found.is_settled else found.seconds_left(looked_s)
-        row = replace(row, word=found.word, or_more=found.at_least)
+        left_s = None if comparison.is_settled else comparison.seconds_left(looked_s)
+        row = replace(row, word=comparison.word, or_more=comparison.at_least)
         if left_s is None:
             return row
         left_s += looked_s - self.measured_s
@@ -229,8 +229,8 @@ class TurnsComparison:
     @cached_property
     def _tails(self) -> Mapping[str, RatioInterval | None]:
         seconds = self._seconds
-        known = ArmSeconds(seconds)
-        return known.ratios(1) if all(seconds) else {}
+        seconds_by_arm = ArmSeconds(seconds)
+        return seconds_by_arm.ratios(1) if all(seconds) else {}
 
     def flow_rows(self, flows: Mapping[str, Sequence[Collection[int]]]) -> Iterator[PairResult]:
         """The typical time and the p95 of each flow. `flows`: its steps in both plans, by name."""
@@ -255,7 +255,11 @@ class TurnsComparison:
         for place, each in enumerate(self.passes):
             ahead = place << 32  # no two passes have a second in common
             for arm, number in zip(arms, (self.found.reference, self.found.arm), strict=True):
-                seconds = _measured_seconds(each.runs[number])
+                run = each.runs[number]
+                if "measured_seconds" not in vars(run):  # read once for all pairs of an answer
+                    rows = run.seconds.filter(second__gte=0)
+                    vars(run)["measured_seconds"] = [row.value() for row in rows]
+                seconds = vars(run)["measured_seconds"]
                 arm += [replace(own, second=ahead + own.second) for own in seconds]
         return arms
 
@@ -282,18 +286,18 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     if not pair.is_of_one_campaign:
         return None
     tests = [arm.test.pk for arm in pair]
-    found = [
+    comparisons = [
         (each, [of_pass.index(test) for test in tests])
         for each in passes_of(campaign)
         if set(tests) <= set(of_pass := [run.test_id for run in each.runs])
     ]
-    if not found:
+    if not comparisons:
         return None
-    passes = _at_one_rate([each for each, _ in found])
+    passes = _at_one_rate([each for each, _ in comparisons])
     rounds = [each for of_pass in passes for each in of_pass.rounds]
     if not campaign.finished_at:
         rounds = rounds[: max((look for look in LOOKS if look <= len(rounds)), default=None)]
-    reference, arm = found[0][1]
+    reference, arm = comparisons[0][1]
     threshold = passes[0].runs[0].frozen.turns.threshold
     confidence = LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE
     said = _look(passes, rounds, arm, reference, threshold, confidence)
@@ -327,14 +331,6 @@ def _look(
     return _LOOKS.get(key, lambda: compare(rounds, arm, reference, **options))
 
 
-def _measured_seconds(run: Run) -> list[Second]:
-    """Read once for all pairs of an answer."""
-    if "measured_seconds" not in vars(run):
-        rows = run.seconds.filter(second__gte=0)
-        vars(run)["measured_seconds"] = [row.value() for row in rows]
-    return vars(run)["measured_seconds"]
-
-
 def end_of_turns(campaign: Campaign) -> tuple[str, str] | None:
     """The message's code and words; None where no turns were to settle anything, or were cut
     short."""
@@ -348,8 +344,8 @@ def end_of_turns(campaign: Campaign) -> tuple[str, str] | None:
     for together in map(_at_one_rate, of_arms.values()):
         rounds = [line for each in together for line in each.rounds]
         turns, n_arms = together[0].runs[0].frozen.turns, len(together[0].runs)
-        asked, pairs = (turns.threshold, LOOK_CONFIDENCE), turns.compared(n_arms)
-        if not all(_look(together, rounds, *pair, *asked).is_settled for pair in pairs):
+        args, pairs = (turns.threshold, LOOK_CONFIDENCE), turns.compared(n_arms)
+        if not all(_look(together, rounds, *pair, *args).is_settled for pair in pairs):
             limit_s = sum(each.limit_s for each in together)
             is_at_limit = sum(each.measured_s for each in together) > _LIMIT_IS_NEAR * limit_s
             code = "at_limit" if is_at_limit else "after_rounds"

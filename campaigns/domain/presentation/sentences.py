@@ -162,12 +162,14 @@ def _beside(pair: Pair, *, is_final: bool) -> str:
 
 def gap_words(rows: Sequence[PairResult], *, or_more: bool = False) -> str:
     """By how much the two of any of these rows differ: ", by 0.38 to 0.52 ms"; "" of rows without
-    intervals. `or_more`: the differences may be larger."""
+    intervals. `or_more`: the differences may be larger. An end is a ratio: it counts from either
+    time, so that the smallest difference holds whichever of the two was disturbed."""
     gaps_ms = [
-        abs(row.interval.baseline * (end - 1)) / 1000
-        for row in rows
-        if row.interval
-        for end in (row.interval.low, row.interval.high)
+        abs(time_us * (end - 1)) / 1000
+        for interval in (row.interval for row in rows)
+        if interval
+        for end in (interval.low, interval.high)
+        for time_us in (interval.baseline, interval.baseline * interval.ratio / end)
     ]
     if not gaps_ms:
         return ""

@@ -259,8 +259,8 @@ def _rival_words(head: Run, actor: Actor) -> str:
     )
     if rival is None:
         return ""
-    shared = sorted(set(head.machines) & set(rival.machines or ()))
-    place = shared[0] if shared else rival.frozen.target
+    machines = sorted(set(head.machines) & set(rival.machines or ()))
+    place = machines[0] if machines else rival.frozen.target
     if not Run.objects.visible_to(actor).filter(pk=rival.pk).exists():
         return f"Waits for another campaign's run on {place}."
     return f"Waits for run {rival.position} of \u201c{rival.campaign.name}\u201d on {place}."
@@ -317,10 +317,24 @@ def gauges() -> list[Gauge]:
     # 0 while none waits, or only for the pause between two runs.
     waits = head_runs().values_list(ClockTimestamp() - F("due_at"), flat=True)
     longest = waits.order_by("due_at").first()
+    # Those that are done would grow for ever, and are asked of the API.
+    states = [state for state in RunState if state is not RunState.DONE]
+    by_state = Run.objects.filter(state__in=states).values_list("state").annotate(n=Count("pk"))
+    counts = dict.fromkeys(states, 0) | dict(by_state.order_by())
+    values = {(str(state),): float(counts[state]) for state in states}
+    row = LoadControl.objects.filter(pk=THE_ROW, dispatcher_seen_at__isnull=False)
+    silence = row.values_list(ClockTimestamp() - F("dispatcher_seen_at"), flat=True).first()
+    dispatcher = []
+    if silence is not None:
+        text = "Time since the dispatcher last reported; it does so every 2 s."
+        dispatcher = [_single("dispatcher_silent_seconds", text, silence.total_seconds())]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        (n_bytes,) = cursor.fetchone()
     return [
         _single("load_on", "1 while runs may begin, 0 while load is off.", not why_load_is_off()),
-        *_dispatcher(),
-        _runs(),
+        *dispatcher,
+        Gauge("runs", "Runs that are not done, by state.", ("state",), values),
         _single(
             "campaigns_waiting",
             "Campaigns that have queued runs, also those between two runs.",
@@ -332,31 +346,12 @@ def gauges() -> list[Gauge]:
             max(0.0, longest.total_seconds()) if longest else 0.0,
         ),
         *_hosts(),
-        _single("database_bytes", "Size of the database.", _database_bytes()),
+        _single("database_bytes", "Size of the database.", n_bytes),
     ]
 
 
 def _single(name: str, text: str, value: float) -> Gauge:
     return Gauge(name, text, values={(): float(value)})
-
-
-def _dispatcher() -> list[Gauge]:
-    """Nothing before its first word."""
-    row = LoadControl.objects.filter(pk=THE_ROW, dispatcher_seen_at__isnull=False)
-    silence = row.values_list(ClockTimestamp() - F("dispatcher_seen_at"), flat=True).first()
-    if silence is None:
-        return []
-    text = "Time since the dispatcher last reported; it does so every 2 s."
-    return [_single("dispatcher_silent_seconds", text, silence.total_seconds())]
-
-
-def _runs() -> Gauge:
-    """Those that are done would grow for ever, and are asked of the API."""
-    states = [state for state in RunState if state is not RunState.DONE]
-    by_state = Run.objects.filter(state__in=states).values_list("state").annotate(n=Count("pk"))
-    counts = dict.fromkeys(states, 0) | dict(by_state.order_by())
-    values = {(str(state),): float(counts[state]) for state in states}
-    return Gauge("runs", "Runs that are not done, by state.", ("state",), values)
 
 
 def _hosts() -> list[Gauge]:
@@ -382,9 +377,3 @@ def _hosts() -> list[Gauge]:
             lambda host: host.facts.get("spool_bytes", 0),
         ),
     ]
-
-
-def _database_bytes() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_database_size(current_database())")
-        return cursor.fetchone()[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import (
@@ -77,7 +77,7 @@ def move(runs: QuerySet[Run], pk: int, act: Act) -> bool:
     """Whether the run was moved; one that PostgreSQL refuses to move is left as it is, so that a
     failure with one does not affect the others."""
     try:
-        return _locked(runs, pk, act)
+        return _under_lock(runs, pk, act)
     except (OperationalError, InterfaceError):
         raise
     except DatabaseError:
@@ -96,10 +96,10 @@ def _due_runs(rules: Rules, most: int) -> Compiled:
 
 
 @transaction.atomic
-def _locked(runs: QuerySet[Run], pk: int, act: Act) -> bool:
+def _under_lock(runs: QuerySet[Run], pk: int, act: Act) -> bool:
     """Re-checks the conditions under the lock: the run may have changed meanwhile."""
-    locked = runs.filter(pk=pk).select_for_update(no_key=True, of=("self",)).order_by("pk")
-    run = locked.defer("snapshot").first()
+    rows = runs.filter(pk=pk).select_for_update(no_key=True, of=("self",)).order_by("pk")
+    run = rows.defer("snapshot").first()
     return run is not None and act(run)
 
 
@@ -167,14 +167,14 @@ def _admit_in_turn() -> int:
 
 def _in_turn(heads: Iterable[Run], active: Mapping[int, int]) -> list[Run]:
     """The n-th run of each project before the (n+1)-th of any, those that are active included."""
-    reached = Counter(active)
+    n_of_project = Counter(active)
     turns = []
     for place, run in enumerate(heads):
         project = run.campaign.project
         last = project.admitted_at
         admitted_s = last.timestamp() if last else 0.0
-        turns.append((reached[project.pk], admitted_s, place, run))
-        reached[project.pk] += 1
+        turns.append((n_of_project[project.pk], admitted_s, place, run))
+        n_of_project[project.pk] += 1
     return [run for *_, run in sorted(turns, key=itemgetter(0, 1, 2))]
 
 
@@ -201,22 +201,17 @@ def _admit(arms: Sequence[Run]) -> bool:
     try:
         with transaction.atomic():
             for arm in arms:
-                queued = Run.objects.filter(pk=arm.pk, state=State.QUEUED)
-                queued.update(machines=arm.machines, **_narrowed(arm))
+                row = Run.objects.filter(pk=arm.pk, state=State.QUEUED)
+                frozen = arm.frozen.allowed_networks
+                now = networks_for(arm.campaign.project_id, arm.frozen.endpoint.host)
+                allowed = common_networks(frozen, now)
+                if allowed != list(frozen):  # some are no longer
+                    row.update(snapshot={**arm.snapshot, "policy": {"allow": allowed}})
+                row.update(machines=arm.machines)
             return _move(arms[0], State.QUEUED, State.PREPARING)
     except IntegrityError:
         # The unique index on the target: another run on it was admitted meanwhile.
         return False
-
-
-def _narrowed(run: Run) -> dict[str, Any]:
-    """The snapshot without networks that are no longer allowed; {} if all of them are."""
-    frozen = run.frozen.allowed_networks
-    now = networks_for(run.campaign.project_id, run.frozen.endpoint.host)
-    allowed = common_networks(frozen, now)
-    if allowed == list(frozen):
-        return {}
-    return {"snapshot": {**run.snapshot, "policy": {"allow": allowed}}}
 
 
 def note_machines(*, run_id: int, addresses: list[str]) -> bool:
@@ -267,7 +262,7 @@ def age_runs() -> int:
 @cache
 def _moves() -> tuple[Rule, ...]:
     stopping = _active(State.PREPARING, State.ARMED, State.RUNNING).exclude(stop_requested=None)
-    unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
+    waiting = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
     running = _active(State.RUNNING).filter(stop_requested=None)
     # A round counts if all shards have it.
     in_turns = running.filter(IN_TURNS, n_shards__gt=1)
@@ -275,8 +270,8 @@ def _moves() -> tuple[Rule, ...]:
     has_begun = has_shard(*UNFINISHED_SHARD_STATES, Part.DONE)
     return (
         Rule(stopping, _stop),
-        Rule(unasked.filter(state=State.PREPARING).exclude(_unready()), _arm),
-        Rule(unasked.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
+        Rule(waiting.filter(state=State.PREPARING).exclude(_unready()), _arm),
+        Rule(waiting.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(in_turns.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(with_rounds_for_a_look(running), look_at_rounds),
         Rule(
@@ -369,16 +364,16 @@ def reap_shards() -> int:
     holds a lease for longer than it lasts: its end moves where a clock was set back."""
     too_long = Shard.objects.filter(lease_until__gt=db_now(settings.LEASE_S))
     too_long.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
-    expired = Shard.objects.filter(
+    overdue = Shard.objects.filter(
         state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp(), run__leader=None
     ).values_list("run_id", flat=True)
-    runs = Run.objects.filter(pk__in=set(expired[:MOST_AT_ONCE]))
+    runs = Run.objects.filter(pk__in=set(overdue[:MOST_AT_ONCE]))
     return sum(move(runs, pk, _reap) for pk in runs.values_list("pk", flat=True))
 
 
 def _reap(run: Run) -> bool:
-    expired = run.shards.filter(state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp())
-    waiting = expired.filter(state__in=(Part.CLAIMED, Part.READY))
+    overdue = run.shards.filter(state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp())
+    waiting = overdue.filter(state__in=(Part.CLAIMED, Part.READY))
     n_reaped = 0
     if run.state == State.PREPARING:
         pks = list(waiting.filter(attempts=0).values_list("pk", flat=True))
@@ -387,8 +382,8 @@ def _reap(run: Run) -> bool:
         again.update(attempts=1)
         n_reaped += n_released
     n_reaped += waiting.update(state=Part.LOST, reason=LOST_BEFORE)
-    n_reaped += expired.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
-    n_reaped += expired.filter(state=Part.STORING).update(state=Part.LOST, reason=LOST_STORING)
+    n_reaped += overdue.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
+    n_reaped += overdue.filter(state=Part.STORING).update(state=Part.LOST, reason=LOST_STORING)
     return bool(n_reaped)
 
 
@@ -415,12 +410,12 @@ def end_for_clock_step(step_s: float) -> int:
     lock_runs(Run.objects.all())
     n_ended = request_stop(Run.objects.all(), StopReason.CLOCK_SET)
     going_on = Campaign.objects.filter(UNDER_WAY)
-    unfinished = Probe.objects.filter(finished_at=None)
+    open_probes = Probe.objects.filter(finished_at=None)
     for rows, column in (
         (Run.objects.exclude(state__in=OVER), "state_at"),
         (going_on.exclude(held_at=None), "held_at"),
-        (unfinished, "requested_at"),
-        (unfinished.exclude(claimed_at=None), "claimed_at"),
+        (open_probes, "requested_at"),
+        (open_probes.exclude(claimed_at=None), "claimed_at"),
         (Exporter.objects.filter(asked_at__gt=ClockTimestamp()), "asked_at"),
         (HostClaim.objects.filter(asked_at__gt=ClockTimestamp()), "asked_at"),
         (HostClaim.objects.filter(checked_at__gt=ClockTimestamp()), "checked_at"),
@@ -432,8 +427,8 @@ def end_for_clock_step(step_s: float) -> int:
     step = timedelta(seconds=step_s)
     Search.objects.filter(ending=None).update(deadline=F("deadline") + step)
     # A pause, and the silence of a search's target, count from the last run's end.
-    ended = Run.objects.filter(state=State.DONE, campaign__in=going_on)
-    ended.update(t0=F("t0") + step, ended_at=F("ended_at") + step)
+    ended_runs = Run.objects.filter(state=State.DONE, campaign__in=going_on)
+    ended_runs.update(t0=F("t0") + step, ended_at=F("ended_at") + step)
     return n_ended
 
 
@@ -465,9 +460,9 @@ def _too_old(state: State):
 
 
 def _move(run: Run, source: State, target: State, **fields) -> bool:
-    moved = Run.objects.filter(pk=run.pk, state=source).update(state=target, **fields)
-    if moved:
+    n_rows = Run.objects.filter(pk=run.pk, state=source).update(state=target, **fields)
+    if n_rows:
         notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
         for pk in run.followers.values_list("pk", flat=True):
             notify_viewers(run_id=pk)
-    return bool(moved)
+    return bool(n_rows)

@@ -122,16 +122,16 @@ def lock_runs(runs) -> None:
     """Keep the dispatcher from advancing these runs until the transaction ends. Otherwise a run
     could go from queued to active between the two queries and be missed by both. Not those that
     have stopped sending: there is nothing to stop, and a summary locks its run."""
-    locked = runs.exclude(state__in=OVER).select_for_update(no_key=True, of=("self",))
-    list(locked.order_by("pk").values_list("pk"))
+    rows = runs.exclude(state__in=OVER).select_for_update(no_key=True, of=("self",))
+    list(rows.order_by("pk").values_list("pk"))
 
 
 def request_stop(runs, why: StopReason, by=None) -> int:
     """Store the stop request in the active ones among `runs`; the first request wins."""
     stopping = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
-    touched = list(stopping.values_list("pk", "campaign_id"))
+    rows = list(stopping.values_list("pk", "campaign_id"))
     n_asked = stopping.update(stop_requested=why, stop_requested_by=by)
-    for run_id, campaign_id in touched:
+    for run_id, campaign_id in rows:
         notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_asked
 
@@ -143,8 +143,10 @@ def end_queued(runs, outcome: Outcome, reason: str) -> int:
     n_ended = Run.objects.filter(pk__in=pks, state=RunState.QUEUED).update(
         state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
     )
-    ended = Run.objects.filter(pk__in=pks, state=RunState.DONE)
-    Shard.objects.filter(run__in=ended, state=ShardState.OPEN).update(state=ShardState.CANCELLED)
+    ended_runs = Run.objects.filter(pk__in=pks, state=RunState.DONE)
+    Shard.objects.filter(run__in=ended_runs, state=ShardState.OPEN).update(
+        state=ShardState.CANCELLED
+    )
     for run_id, campaign_id in waiting:
         notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_ended
@@ -181,12 +183,12 @@ def _finalise(run: Run) -> bool:
 
 def _end(run: Run, outcome: Outcome, reason: str) -> bool:
     with transaction.atomic():
-        ended = Run.objects.filter(pk=run.pk, state=RunState.FINALIZING).update(
+        n_rows = Run.objects.filter(pk=run.pk, state=RunState.FINALIZING).update(
             state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
         )
-        if ended:
+        if n_rows:
             publish_results(run.campaign, run)
-    return bool(ended)
+    return bool(n_rows)
 
 
 def summarise_late_runs() -> int:
@@ -199,7 +201,7 @@ def summarise_late_runs() -> int:
         .annotate(last=Max("pk"))
     )
     n_made = 0
-    for run_id in _unanswered(dict(notes)):
+    for run_id in _without_summary(dict(notes)):
         # A run that failed because it had no seconds becomes partial once it has some. Why it
         # ended may be known better by now.
         run = Run.objects.select_related("campaign").get(pk=run_id)
@@ -213,18 +215,18 @@ def summarise_late_runs() -> int:
     return n_made
 
 
-def _unanswered(last_notes: dict[int, int]) -> list[int]:
+def _without_summary(last_notes: dict[int, int]) -> list[int]:
     """The runs whose last note no summary covers, nor a failure of a moment ago; one statement."""
     if not last_notes:
         return []
     failed = Q(kind=SUMMARY_FAILED, at__gt=db_now(-LATE_RETRY_S))
     answers = RunEvent.objects.filter(Q(kind=SUMMARISED) | failed, run__in=last_notes)
-    answered = {
+    pks_with_summary = {
         run_id
         for run_id, kind, up_to in answers.values_list("run", "kind", "data__up_to")
         if kind == SUMMARY_FAILED or up_to >= last_notes[run_id]
     }
-    return sorted(last_notes.keys() - answered)
+    return sorted(last_notes.keys() - pks_with_summary)
 
 
 def _summarise(run: Run, up_to: int) -> str | None:
@@ -255,7 +257,15 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
     """Outcome and reason; precedence: killed, stopped, no data, partial."""
     run.refresh_from_db(fields=["stop_requested", "stop_requested_by"])
     shards = list(run.shards.order_by("number"))
-    sentences = [_stop_sentence(run)]
+    sentences = []
+    if run.stop_requested is not None:
+        stop_reason, limit_s = StopReason(run.stop_requested), None
+        if stop_reason == StopReason.OVERRUN:
+            plan, turns = run.frozen.plan, run.frozen.turns
+            exchange = plan.exchange and plan.exchange.to_json()
+            settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange
+            limit_s = longest_run_s(*settings, plan.longest_session, turns and turns.limit_s)
+        sentences.append(stop_reason.sentence.format(limit_s=limit_s))
     for each in shards:
         is_lost = each.state == Part.LOST
         words = each.reason if is_lost else own_sentence(each.injector_end.reason)
@@ -285,38 +295,21 @@ def _was_called_to_stop(shard: Shard) -> bool:
     return shard.state == Part.DONE and end.outcome == "stopped" and end.reason not in BY_ITSELF
 
 
-def _stop_sentence(run: Run) -> str:
-    if run.stop_requested is None:
-        return ""
-    reason, limit_s = StopReason(run.stop_requested), None
-    if reason == StopReason.OVERRUN:
-        plan, turns = run.frozen.plan, run.frozen.turns
-        exchange = plan.exchange and plan.exchange.to_json()
-        settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange
-        limit_s = longest_run_s(*settings, plan.longest_session, turns and turns.limit_s)
-    return reason.sentence.format(limit_s=limit_s)
-
-
 def stop_if_everything_failed(run: Run) -> bool:
     """Cancel the campaign's queued runs, with a sentence that says why; whether it did."""
     campaign = Campaign.objects.get(pk=run.campaign_id)
     waiting = campaign.runs.filter(state=RunState.QUEUED)
     if campaign.keeps_going or not waiting.exists():
         return False
-    words = _words(run)
-    return bool(words) and stop_by_itself(campaign, f"Stopped after run {run.position}: {words}.")
-
-
-def _words(run: Run) -> str:
-    """What failed; "" if anything was ok."""
     summary = summary_of(run)
     if summary is None:
-        return ""
+        return False
     measurement = stored_measurement(run, summary)
-    attempts = measurement.figures.attempts
-    if not everything_failed(measurement.failures, attempts):
-        return ""
-    return failure_words(measurement.failures, attempts, measurement.plan.nouns)
+    failures, attempts = measurement.failures, measurement.figures.attempts
+    if not everything_failed(failures, attempts):
+        return False
+    words = failure_words(failures, attempts, measurement.plan.nouns)
+    return stop_by_itself(campaign, f"Stopped after run {run.position}: {words}.")
 
 
 @transaction.atomic

@@ -125,8 +125,8 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     run = next(iter(Run.objects.raw(_CLAIM, {**states, **holder})), None)
     if run is None:
         return None
-    led = Run.objects.in_bulk(run.led) if run.led else {}
-    runs = [run, *(led[pk] for pk in run.led)]
+    followers = Run.objects.in_bulk(run.led) if run.led else {}
+    runs = [run, *(followers[pk] for pk in run.led)]
     _notify([each.pk for each in runs], run.campaign_id)
     return Lease(
         shard_id=run.shard_id,
@@ -144,49 +144,40 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
 def _order(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
     """`runs`: those of the arms; side by side each pass draws other orders of turns, the same in
     all shards."""
-    frozen, arms = leader.frozen, [_order_of_arm(run) for run in runs]
+    frozen = leader.frozen
+    arms = [
+        {
+            "plan": ordered_plan(run.frozen.plan_json),
+            "endpoint": run.frozen.endpoint.to_order(),
+            "connection_mode": str(run.frozen.connection_mode),
+        }
+        for run in runs
+    ]
     in_turns = len(runs) > 1
+    weights = list(leader.frozen.plan.load.shares)
+    part = {"index": leader.shard_number, "count": leader.n_shards}
+    allowed: dict[str, None] = {}
+    elsewhere: dict[str, list[str]] = {}
+    for run in runs:
+        # As this host has it: its list may be narrower than the site's, and take no proofs.
+        here = networks_for(leader.project_id, run.frozen.endpoint.host)
+        allowed |= dict.fromkeys(common_networks(run.frozen.allowed_networks, here))
+    for run in runs:
+        if run.frozen.plan.redirects == Redirects.ALL:
+            host = run.frozen.endpoint.host
+            elsewhere |= networks_elsewhere(leader.project_id, host, allowed)
     order = {
         "protocol": PROTOCOL_OF_ARMS if in_turns else PROTOCOL,
         "run": leader.label,
         **({"arms": arms} if in_turns else arms[0]),
         **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
-        "policy": _policy(runs, leader.project_id),
+        "policy": policy(list(allowed), elsewhere),
         "seed": frozen.seed,
-        "shard": _part_of(leader),
+        "shard": {**part, "weights": weights} if weights else part,
     }
     if in_turns:
         order["turns"] = frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat}
     return order
-
-
-def _part_of(run: Run) -> dict[str, Any]:
-    weights = list(run.frozen.plan.load.shares)
-    part = {"index": run.shard_number, "count": run.n_shards}
-    return {**part, "weights": weights} if weights else part
-
-
-def _order_of_arm(run: Run) -> dict[str, Any]:
-    frozen = run.frozen
-    return {
-        "plan": ordered_plan(frozen.plan_json),
-        "endpoint": frozen.endpoint.to_order(),
-        "connection_mode": str(frozen.connection_mode),
-    }
-
-
-def _policy(runs: Sequence[Run], project_id: int) -> dict[str, Any]:
-    allowed: dict[str, None] = {}
-    elsewhere: dict[str, list[str]] = {}
-    for run in runs:
-        # As this host has it: its list may be narrower than the site's, and take no proofs.
-        here = networks_for(project_id, run.frozen.endpoint.host)
-        allowed |= dict.fromkeys(common_networks(run.frozen.allowed_networks, here))
-    for run in runs:
-        if run.frozen.plan.redirects == Redirects.ALL:
-            host = run.frozen.endpoint.host
-            elsewhere |= networks_elsewhere(project_id, host, allowed)
-    return policy(list(allowed), elsewhere)
 
 
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
@@ -195,9 +186,9 @@ def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) 
     renewed just now (`is_fresh`): then the database's clock was set. With `has_ended` the injector
     has ended and its last seconds are being stored: a running shard is storing from then on, and no
     rule takes it for one that still sends."""
-    renewed = _valid(lease, is_fresh).filter(state__in=LIVE_SHARD_STATES)
+    n_rows = _valid(lease, is_fresh).filter(state__in=LIVE_SHARD_STATES)
     state = {"state": _STORING} if has_ended else {}
-    if not renewed.update(lease_until=db_now(settings.LEASE_S), **state):
+    if not n_rows.update(lease_until=db_now(settings.LEASE_S), **state):
         return None
     return look(lease=lease)
 
@@ -217,8 +208,8 @@ def mark_ready(*, lease: Lease, is_fresh: bool = False) -> bool:
     """The injector is ready to send; False if the run no longer waits for it, or the lease is lost.
     `is_fresh`: as for `heartbeat`. Whoever had no answer may say it again."""
     shards = _valid(lease, is_fresh)
-    claimed = shards.filter(state=Part.CLAIMED)
-    is_moved = _move(claimed, lease, Part.READY, {RunState.PREPARING})
+    open_ones = shards.filter(state=Part.CLAIMED)
+    is_moved = _move(open_ones, lease, Part.READY, {RunState.PREPARING})
     return is_moved or shards.filter(state=Part.READY).exists()
 
 
@@ -238,8 +229,8 @@ def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] =
     how it ended."""
     _note_measured(lease)
     for run_id, each in zip(lease.runs[1:], others, strict=False):
-        led = Shard.objects.filter(run=run_id, number=lease.number, epoch=lease.epoch)
-        led.update(end=each.to_json())
+        followers = Shard.objects.filter(run=run_id, number=lease.number, epoch=lease.epoch)
+        followers.update(end=each.to_json())
     is_done = any(
         _move(_own_shard(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
@@ -279,8 +270,8 @@ def lock_run(run_id: int) -> None:
 def _explain(lease: Lease, reason: str) -> bool:
     """Replace what was only guessed; False, because the shard was lost before."""
     lock_run(lease.run_id)
-    guessed = _own_shard(lease).filter(state=Part.LOST)
-    if guessed.filter(reason__in=(LOST_BEFORE, LOST_SENDING, LOST_STORING)).update(reason=reason):
+    lost = _own_shard(lease).filter(state=Part.LOST)
+    if lost.filter(reason__in=(LOST_BEFORE, LOST_SENDING, LOST_STORING)).update(reason=reason):
         for run_id in lease.runs:
             _note_late(lease, 0, run_id)
     return False
@@ -296,10 +287,10 @@ def _move(shard: QuerySet[Shard], lease: Lease, target: Part, run_states=None, *
         return False
     if run_states is not None and (run.state not in run_states or run.stop_requested):
         return False
-    moved = bool(shard.update(state=target, **fields))
-    if moved:
+    has_moved = bool(shard.update(state=target, **fields))
+    if has_moved:
         _notify(lease.runs, run.campaign_id)
-    return moved
+    return has_moved
 
 
 def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
@@ -323,15 +314,22 @@ def _record(lease: Lease, shard: Shard, arm: int, seconds: list[dict[str, Any]])
     """Needs the lock on the leader's shard, so that none of these is stored meanwhile."""
     run_id = lease.runs[arm]
     by_key = {(second["second"], second["step"]): second for second in seconds}
-    stored = ShardSecond.objects.filter(
+    rows_so_far = ShardSecond.objects.filter(
         run=run_id, shard=lease.number, second__in={second for second, _ in by_key}
     ).values_list("second", "step")
-    new = [by_key[key] for key in by_key.keys() - set(stored)]
+    new = [by_key[key] for key in by_key.keys() - set(rows_so_far)]
     place = {"run_id": run_id, "shard": lease.number, "epoch": lease.epoch}
     ShardSecond.objects.bulk_create(
         (ShardSecond.of(second, **place) for second in new), ignore_conflicts=True, batch_size=500
     )
-    _keep_examples(run_id, lease.number, new)
+    examples = (
+        _example_row(
+            example, run_id=run_id, shard=lease.number, second=second["second"], step=second["step"]
+        )
+        for second in new
+        for example in second.get("examples", ())[:_MOST_OF_A_SECOND]
+    )
+    FailureExample.objects.bulk_create(examples, ignore_conflicts=True)
     last = max(second["second"] for second in seconds)
     Shard.objects.filter(run=run_id, number=lease.number).update(
         last_second=Greatest(Coalesce("last_second", last), last)
@@ -430,22 +428,8 @@ _MOST_CHARACTERS = 8000
 _MOST_OF_A_SECOND = 50
 
 
-def _keep_examples(run_id: int, shard: int, seconds: list[dict[str, Any]]) -> None:
-    """Redacts once more: not every injector may do what it should. The same again changes nothing.
-    The caller checks that the seconds may be stored."""
-    FailureExample.objects.bulk_create(
-        (
-            _example_row(
-                example, run_id=run_id, shard=shard, second=second["second"], step=second["step"]
-            )
-            for second in seconds
-            for example in second.get("examples", ())[:_MOST_OF_A_SECOND]
-        ),
-        ignore_conflicts=True,
-    )
-
-
 def _example_row(example: dict[str, Any], **place: int) -> FailureExample:
+    """Redacted once more: not every injector may do what it should."""
     head, blank, body = _cut(example["reply"]).partition("\n\n")
     return FailureExample(
         kind=example["kind"],

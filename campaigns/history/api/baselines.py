@@ -75,21 +75,19 @@ class BaselineViewSet(ResourceViewSet):
         """Makes the runs that count the baseline: one for each test."""
         row = self.parent_row()
         values = self.input(row)
-        tests = _tests(request, values.pop("campaign", None), values.pop("tests", None))
+        campaign, pks = values.pop("campaign", None), values.pop("tests", None)
+        if (campaign is None) == (pks is None):
+            raise InvalidFields({"campaign": "Name either a campaign or tests."})
+        if pks is None:
+            tests = list(find(Campaign, request, pk=campaign).tests.all())
+        else:
+            tests = [find(Test, request, pk=pk) for pk in pks]
         baselines = make_baseline(by=self.actor, project=row, tests=tests, **values)
         rows = self.get_queryset().filter(pk__in=[each.pk for each in baselines])
         return Response(self.get_serializer(rows, many=True).data, status.HTTP_201_CREATED)
 
     def perform_destroy(self, baseline):
         release_baseline(by=self.actor, baseline=baseline)
-
-
-def _tests(request, campaign: int | None, tests: list[int] | None) -> list[Test]:
-    if (campaign is None) == (tests is None):
-        raise InvalidFields({"campaign": "Name either a campaign or tests."})
-    if tests is None:
-        return list(find(Campaign, request, pk=campaign).tests.all())
-    return [find(Test, request, pk=pk) for pk in tests]
 
 
 class TriageQuery(fields.QuerySerializer):

@@ -9,13 +9,12 @@ from rest_framework.views import APIView
 
 from campaigns.campaigns.api.tables import SentenceField
 from campaigns.compare.api import ComparedRateSerializer
-from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
+from campaigns.compare.queries.compared_searches import over_time, searches_of
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.compared import ComparedCapacity
 from campaigns.domain.presentation.history_words import (
     METRICS,
     change_words,
@@ -116,10 +115,10 @@ class TestHistoryQuery(fields.QuerySerializer):
         values = dict(query.validated_data)
         if (metric := values.get("metric")) in ALSO_CALLED:
             values["metric"] = ALSO_CALLED[metric]
-        for name, read in (("since", begin_of), ("until", end_of)):
+        for name, reader in (("since", begin_of), ("until", end_of)):
             if name in values:
                 try:
-                    values[name] = read(project, values[name])
+                    values[name] = reader(project, values[name])
                 except ValueError as fault:
                     raise InvalidFields({name: str(fault)}) from None
         return HistoryFilter(**values)
@@ -285,13 +284,13 @@ def _tests(request, project: Project) -> list[HistorySeries]:
     return histories(actor_of(request), project, by)
 
 
-def _in_short(named: HistorySeries) -> dict[str, Any]:
-    history = named.history
+def _in_short(series: HistorySeries) -> dict[str, Any]:
+    history = series.history
     return {
         "test": history.newest and history.newest.test,
-        "named": named,
+        "named": series,
         "standing": standing_of(history),
-        "sentence": history_sentence(history, named.metric),
+        "sentence": history_sentence(history, series.metric),
         "change": history.last_change and _change(history, history.last_change),
     }
 
@@ -310,18 +309,6 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     }
 
 
-def _searched(
-    search: SearchColumn, before: SearchColumn | None, against: ComparedCapacity | None
-) -> dict[str, Any]:
-    return {
-        "search": search,
-        "before": before,
-        "against": against,
-        "objective": [rule.rule for rule in search.report.rules],
-        "word": against.word if against else "",
-    }
-
-
 class HistoryOfTest(APIView):
     @extend_schema(
         parameters=[TestHistoryQuery], responses=TestHistorySerializer, operation_id="tests_history"
@@ -329,15 +316,23 @@ class HistoryOfTest(APIView):
     def get(self, request, pk):
         """The test over all campaigns that have ended, oldest first, with its changes of level."""
         test = find(Test, request, pk=pk)
-        named = _test(request, test)
-        history = named.history
+        series = _test(request, test)
+        history = series.history
+        searches = searches_of(actor_of(request), series.key)
         answer = {
-            **_in_short(named),
+            **_in_short(series),
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
-            "marks": named.marks,
+            "marks": series.marks,
             "capacities": [
-                _searched(*each) for each in over_time(searches_of(actor_of(request), named.key))
+                {
+                    "search": search,
+                    "before": before,
+                    "against": against,
+                    "objective": [rule.rule for rule in search.report.rules],
+                    "word": against.word if against else "",
+                }
+                for search, before, against in over_time(searches)
             ],
         }
         data = TestHistorySerializer({**answer, "test": answer["test"] or test.pk}).data

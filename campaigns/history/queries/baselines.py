@@ -75,7 +75,12 @@ def campaign_against(campaign: Campaign) -> Sentence:
     tests, _ = without_references(by_test)
     if not tests and (search := Search.objects.filter(pk=campaign.pk).first()):
         return search_against(search)
-    return baseline_sentence([_labelled(by_test[test]) for test in tests])
+    words = []
+    for row in (by_test[test] for test in tests):
+        arm = f"{row.endpoint.scheme.upper()} {row.connection_mode}"
+        label = ", ".join(filter(None, [row.plan.name, arm, row.endpoint.tls_profile]))
+        words.append((label, Against.from_json(row.against)))
+    return baseline_sentence(words)
 
 
 def changed_tests(campaign: Campaign) -> list[int]:
@@ -92,12 +97,6 @@ def search_against(search: Search) -> Sentence:
     """What was stored of the search against its baseline; [] without one."""
     against = Against.from_json(search.against)
     return baseline_sentence([("", against)]) if against else []
-
-
-def _labelled(row: TestFigures) -> tuple[str, Against]:
-    arm = f"{row.endpoint.scheme.upper()} {row.connection_mode}"
-    label = ", ".join(filter(None, [row.plan.name, arm, row.endpoint.tls_profile]))
-    return label, Against.from_json(row.against)
 
 
 def with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
@@ -132,20 +131,8 @@ def compared_with_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[
     was busy.
     """
     tests = {pk for baseline, test in pairs for pk in (baseline.test_id, test.pk)}
-    related = ("plan_version__plan", "endpoint__target", "campaign")
-    by_pk = Test.objects.select_related(*related).in_bulk(tests)
-    olds, news = _runs_of(pairs)
-    for baseline, test in pairs:
-        # Once judged, its measurements can be forgotten.
-        new = _side(by_pk[test.pk], news.pop(test.pk, []))
-        yield _compared(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk]), new)
-
-
-_Runs = dict[int, list[MeasuredRun]]
-
-
-def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
-    """The runs of each of the baselines, and of each of the tests, by number."""
+    relations = ("plan_version__plan", "endpoint__target", "campaign")
+    by_pk = Test.objects.select_related(*relations).in_bulk(tests)
     olds: _Runs = {baseline.pk: [] for baseline, _ in pairs}
     news: _Runs = {test.pk: [] for _, test in pairs}
     by_baseline: dict[int, list[int]] = {}
@@ -159,24 +146,28 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
             olds[baseline].append(each)
         if each.run.test_id in news:
             news[each.run.test_id].append(each)
-    return olds, news
+    for baseline, test in pairs:
+        # Once judged, its measurements can be forgotten.
+        new = _side(by_pk[test.pk], news.pop(test.pk, []))
+        names = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
+        pair = ComparedPair(
+            _side(by_pk[baseline.test_id], olds[baseline.pk]), new, is_chosen=True, called=names
+        )
+        metric = "" if pair.is_busy else "p95"
+        overhead = compare(new.test.campaign, pair, metric)
+        if overhead.judged.interval is None and metric:
+            by_mean = compare(new.test.campaign, pair, "mean")
+            overhead = by_mean if by_mean.judged.interval else overhead
+        yield overhead
 
 
-def _compared(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Overhead:
-    called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
-    pair = ComparedPair(old, new, is_chosen=True, called=called)
-    metric = "" if pair.is_busy else "p95"
-    overhead = compare(new.test.campaign, pair, metric)
-    if overhead.judged.interval is None and metric:
-        by_mean = compare(new.test.campaign, pair, "mean")
-        overhead = by_mean if by_mean.judged.interval else overhead
-    return overhead
+_Runs = dict[int, list[MeasuredRun]]
 
 
 def against_of(baseline: Baseline, overhead: Overhead) -> Against:
-    judged = overhead.judged
-    ends = (judged.ratio, judged.interval.low, judged.interval.high) if judged.interval else ()
-    return Against(baseline.name, judged.metric, overhead.word, judged.text, *ends)
+    row = overhead.judged
+    ends = (row.ratio, row.interval.low, row.interval.high) if row.interval else ()
+    return Against(baseline.name, row.metric, overhead.word, row.text, *ends)
 
 
 def _side(test: Test, runs: Sequence[MeasuredRun]) -> MeasuredTest:

@@ -111,51 +111,51 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     reference."""
     key = HistoryKey.of(test)
     rows = _matching(TestFigures.objects.visible_to(actor), by).filter(**key.columns)
-    newest, n_left_out = _newest(rows)
+    # Of its newest campaigns.
+    starts, n_left_out = rows.order_by("-started_at").values_list("started_at", flat=True), 0
+    if oldest := starts[MOST_CAMPAIGNS - 1 : MOST_CAMPAIGNS].first():
+        older = rows.filter(started_at__lt=oldest)
+        n_left_out = older.aggregate(n=Count("campaign", distinct=True))["n"]
+        rows = rows.filter(started_at__gte=oldest)
     # With both ends, facts, and what they are against their baseline.
-    bare = _points(newest, by).get(key, [])
+    bare = _points(rows, by).get(key, [])
     more = _further([point.test for point in bare])
     points = [point._replace(**more[point.test]) for point in bare]
-    named = HistorySeries(
+    marks = []
+    if points:  # up to the end of the time that is asked for
+        marks = marks_of(actor, test.endpoint.target).filter(at__gte=points[0].at)
+        if by.until:
+            marks = marks.filter(at__lt=by.until)
+        marks = list(marks[:MOST_MARKS])[::-1]
+    series = HistorySeries(
         key,
         test.plan_version.plan,
         test.endpoint,
         TestHistory(points),
         n_left_out,
-        _marks(actor, test, points, by),
+        marks,
         metric=by.metric,
     )
-    return named.beside(_reference_of(actor, named, by))
+    return series.beside(_reference_of(actor, series, by))
 
 
-def _newest(rows: QuerySet[TestFigures]) -> tuple[QuerySet[TestFigures], int]:
-    """The rows of one test's newest campaigns, and how many older campaigns they leave out."""
-    starts = rows.order_by("-started_at").values_list("started_at", flat=True)
-    oldest = starts[MOST_CAMPAIGNS - 1 : MOST_CAMPAIGNS].first()
-    if oldest is None:
-        return rows, 0
-    older = rows.filter(started_at__lt=oldest)
-    n_left_out = older.aggregate(n=Count("campaign", distinct=True))["n"]
-    return rows.filter(started_at__gte=oldest), n_left_out
-
-
-def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> HistorySeries | None:
+def _reference_of(actor: Actor, series: HistorySeries, by: HistoryFilter) -> HistorySeries | None:
     """Of the project's tests on a target with the tag `reference`, the one that was measured in
     most of this test's campaigns, over the same days; rather with the same plan and connections.
     None without one, and for a reference itself. Its points are not whole."""
-    points, own = named.history.points, named.key
-    if not points or named.is_of_reference:
+    points, own = series.history.points, series.key
+    if not points or series.is_of_reference:
         return None
     rows = _matching(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
-        project=named.endpoint.target.project_id,
+        project=series.endpoint.target.project_id,
         endpoint__target__tags__contains=[REFERENCE_TAG],
         started_at__range=(points[0].at, points[-1].at),
     )
-    shared = Count("pk", filter=among("campaign", [point.campaign for point in points]))
+    n_common = Count("pk", filter=among("campaign", [point.campaign for point in points]))
     arms = (
         rows.order_by()
         .values_list(*HistoryKey._fields)
-        .annotate(n_shared=shared, n_all=Count("pk"))
+        .annotate(n_shared=n_common, n_all=Count("pk"))
     )
     references = [
         ((n_shared, *_likeness(key, own), n), key)
@@ -182,18 +182,6 @@ def runs_of_history(actor: Actor, history: TestHistory) -> QuerySet[Run]:
     return sorted_by(runs, F("campaign__started_at"), falls=True)
 
 
-def _marks(
-    actor: Actor, test: Test, points: Sequence[CampaignPoint], by: HistoryFilter
-) -> Sequence[TimeMark]:
-    """Those between the first campaign and the end of the time that is asked for."""
-    if not points:
-        return ()
-    marks = marks_of(actor, test.endpoint.target).filter(at__gte=points[0].at)
-    if by.until:
-        marks = marks.filter(at__lt=by.until)
-    return list(marks[:MOST_MARKS])[::-1]
-
-
 def marks_of(actor: Actor, target: Target) -> QuerySet[TimeMark]:
     """Of this target and of all targets, the newest first."""
     marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
@@ -204,7 +192,12 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
     """Every test of the project with its history, and the references whatever target, plan or arm
     is asked for. Whole are the newest point of each, and those around a change, whose facts may be
     its cause."""
-    rows = _with_references(TestFigures.objects.visible_to(actor), by).filter(project=project)
+    visible = TestFigures.objects.visible_to(actor)
+    rows = _matching(visible, by)
+    if by.target or by.plan or by.arm:
+        references = _matching(visible, replace(by, target=None, plan=None, arm=""))
+        rows |= references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
+    rows = rows.filter(project=project)
     plans = SavedPlan.objects.visible_to(actor).filter(project=project).in_bulk()
     endpoints = Endpoint.objects.visible_to(actor).filter(target__project=project)
     endpoints = endpoints.select_related("target").in_bulk()
@@ -214,28 +207,20 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
         HistorySeries(key, plans[key.plan], endpoints[key.endpoint], history, metric=by.metric)
         for key, history in zip(by_key, _with_whole(bare, [*map(_to_explain, bare)]), strict=True)
     ]
-    references = [named for named in every if named.is_of_reference]
-    return [named.beside(_reference_among(references, named)) for named in every]
+    references = [series for series in every if series.is_of_reference]
+    return [series.beside(_reference_among(references, series)) for series in every]
 
 
-def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
-    own = _matching(rows, by)
-    if not (by.target or by.plan or by.arm):
-        return own
-    references = _matching(rows, replace(by, target=None, plan=None, arm=""))
-    return own | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
-
-
-def _reference_among(references: Sequence[HistorySeries], named: HistorySeries):
+def _reference_among(references: Sequence[HistorySeries], series: HistorySeries):
     """For a test that changed the one of its project's references that `history_of` would have."""
-    if named.is_of_reference or not named.history.last_change:
+    if series.is_of_reference or not series.history.last_change:
         return None
-    own = {point.campaign for point in named.history.points}
+    own = {point.campaign for point in series.history.points}
     return max(
         references,
         key=lambda each: (
             sum(point.campaign in own for point in each.history.points),
-            *_likeness(each.key, named.key),
+            *_likeness(each.key, series.key),
             len(each.history.points),
             -each.key.endpoint,
             -each.key.plan,
@@ -307,16 +292,16 @@ def _points(
     columns = ("campaign_id", "test_id", "plan_number", f"{by.metric}_us")
     answers = ("n", "errors", "trust", "target_state")
     by_key: dict[tuple, list[CampaignPoint]] = {}
-    ordered = rows.order_by("started_at", "campaign_id", "test_id")
-    read = list(ordered.values_list(*columns, *answers, *HistoryKey._fields))
+    in_order = rows.order_by("started_at", "campaign_id", "test_id")
+    values = list(in_order.values_list(*columns, *answers, *HistoryKey._fields))
     # Once for each campaign, not for each row: to read an instant takes long. By number: as a
     # subquery PostgreSQL may look through the whole history again for each campaign.
-    of_rows = Campaign.objects.filter(among("pk", {campaign for campaign, *_ in read}))
+    of_rows = Campaign.objects.filter(among("pk", {campaign for campaign, *_ in values}))
     campaigns = {
         pk: (name, timezone.localtime(at))
         for pk, name, at in of_rows.values_list("pk", "name", "started_at")
     }
-    for campaign, test, *rest, plan, endpoint, mode, injectors in read:
+    for campaign, test, *rest, plan, endpoint, mode, injectors in values:
         name, at = campaigns[campaign]
         point = CampaignPoint(campaign, name, test, at, *rest)
         some = by_key.setdefault((plan, endpoint, mode, injectors), [])
@@ -328,10 +313,10 @@ def _points(
 
 
 def _with_whole(
-    histories: Sequence[TestHistory], wanted: Sequence[Iterable[int]]
+    histories: Sequence[TestHistory], places: Sequence[Iterable[int]]
 ) -> list[TestHistory]:
     """Each with whole points at these places; one query for all."""
-    both = list(zip(histories, wanted, strict=True))
+    both = list(zip(histories, places, strict=True))
     rows = _further([each.points[index].test for each, indices in both for index in indices])
     whole = []
     for history, indices in both:
@@ -353,10 +338,10 @@ def _further(tests: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The fields of a `CampaignPoint` that only whole ones have, by test."""
     rows = TestFigures.objects.filter(among("pk", tests))
     columns = ("pk", Cast("facts", TextField()), "against", "ends_us")
-    read = cache(json.loads)  # most campaigns have the facts of the one before
+    parse = cache(json.loads)  # most campaigns have the facts of the one before
     return {
         pk: {
-            "facts": read(facts),
+            "facts": parse(facts),
             "against": Against.from_json(against),
             "ends_us": {name: Ends(*ends) for name, ends in ends_us.items()},
         }
@@ -382,15 +367,15 @@ def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestH
     rows = TriageChange.objects.filter(entry__in=entries).values_list(
         *HistoryKey._fields, "since_at"
     )
-    judged: dict[HistoryKey, list[datetime]] = {}
+    times_by_key: dict[HistoryKey, list[datetime]] = {}
     for *key, since_at in rows:
-        judged.setdefault(HistoryKey(*key), []).append(since_at)
+        times_by_key.setdefault(HistoryKey(*key), []).append(since_at)
 
     def is_quiet(key: HistoryKey, history: TestHistory) -> bool:
-        if key not in judged or (change := history.last_change) is None:
+        if key not in times_by_key or (change := history.last_change) is None:
             return False
         first, last = (history.points[index].at for index in (change.earliest, change.latest))
-        return any(first <= at <= last for at in judged[key])
+        return any(first <= at <= last for at in times_by_key[key])
 
     return is_quiet
 

@@ -80,18 +80,18 @@ _NOT_STEADY = "not steady"
 
 
 def _capacity_row(
-    search: SearchColumn, before: SearchColumn | None, found: ComparedCapacity | None
+    search: SearchColumn, before: SearchColumn | None, comparison: ComparedCapacity | None
 ) -> dict[str, Any]:
     """A search; `against` is what it is against the comparable one before it."""
     campaign, answer = search.column.campaign, search.report.answer
     columns = f"a=campaign-{before.column.campaign.pk}&b=campaign-{campaign.pk}" if before else ""
     # 1,850 (1,790 to 1,910), or what is known without it.
-    known = _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
+    capacity = _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
     return {
         "campaign": campaign,
         "objective": objective_words(search.report.rules),
-        "capacity": capacity_words(search.capacity) if search.capacity else known,
-        "against": found,
+        "capacity": capacity_words(search.capacity) if search.capacity else capacity,
+        "against": comparison,
         "compare": f"{reverse('comparison')}?{columns}",
     }
 
@@ -141,50 +141,50 @@ def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) 
 
 @signed_in_get
 def history_test(request: HttpRequest, test: int) -> HttpResponse:
-    shown, form, named = _test_asked(request, test)
+    test_asked_for, form, series = _test_asked(request, test)
     actor, metric = actor_of(request), form.chosen().metric
-    project, points = shown.campaign.project, named.history.points
+    project, points = test_asked_for.campaign.project, series.history.points
     newest_first = points[::-1]
     page = page_of_list(
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
-    reference, rows = named.reference, rows_of_points(page.rows, metric)
-    capacities = [_capacity_row(*each) for each in over_time(searches_of(actor, named.key))]
-    runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
+    reference, rows = series.reference, rows_of_points(page.rows, metric)
+    capacities = [_capacity_row(*each) for each in over_time(searches_of(actor, series.key))]
+    runs = page_of(runs_of_history(actor, series.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
         **_filter_context(request, form, metric),
         "project": project,
-        "test": shown,
-        "named": named,
+        "test": test_asked_for,
+        "named": series,
         "capacities": capacities,
         "sentence": _capacity_sentence(capacities[0])
         if capacities and not points
-        else history_sentence(named.history, metric),
-        "changes": rows_of_changes(named),
+        else history_sentence(series.history, metric),
+        "changes": rows_of_changes(series),
         "page": page,
         "others": others_than(metric),
         "ends_note": BOTH_ENDS if any(TO in text for row in rows for text in row["ends"]) else "",
         "rows": with_marks(
-            rows, named.marks, before=newest_first[page.start - 2].at if page.start > 1 else None
+            rows, series.marks, before=newest_first[page.start - 2].at if page.start > 1 else None
         ),
         "columns": 10 + len(others_than(metric)),
         "runs": runs,
         "run_rows": rows_of_runs(runs.rows),
         "charts": history_charts(
-            named,
+            series,
             metric,
             METRICS[metric],
             reference,
             moved_words(reference.history) if reference else "",
         ),
         "is_folded": len(folded(points)) < len(points),
-        "mark_form": MarkForm(project=project, initial={"target": shown.endpoint.target}),
+        "mark_form": MarkForm(project=project, initial={"target": test_asked_for.endpoint.target}),
         "may": rights_in(project, actor),
-        "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
+        "baselines": baselines_of(actor, series.key).annotate(n_runs=Count("runs")),
         "seen_baseline": newest_baseline(actor, project.pk),
-        "arms": arms_of(actor, shown),
+        "arms": arms_of(actor, test_asked_for),
         "triage": block_of_test(
-            actor, project, named.key, request.GET.get("change", ""), take_typed(request)
+            actor, project, series.key, request.GET.get("change", ""), take_typed(request)
         ),
     }
     return render(request, "history/test.html", context)
@@ -192,24 +192,24 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
 
 @signed_in_get
 def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
-    _, _, named = _test_asked(request, test)
-    return text_file(f"history-of-test-{test}.csv", csv_of_history(named))
+    _, _, series = _test_asked(request, test)
+    return text_file(f"history-of-test-{test}.csv", csv_of_history(series))
 
 
 @signed_in_get(Project)
 def history(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     form = HistoryFilterForm(request.GET, project=project)
-    chosen = recent(form.chosen())  # the last 90 days where no time is given
-    pairs, metric = _pairs_asked(request, project, chosen), chosen.metric
+    filters = recent(form.chosen())  # the last 90 days where no time is given
+    pairs, metric = _pairs_asked(request, project, filters), filters.metric
     tests = [pair for pair in pairs if not pair[1].is_of_reference]
-    by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
-    lines = lines_of(pairs, by, opened, open_tests(actor, project))
+    by, open_folds = Grouping.asked(request.GET), set(request.GET.getlist("open"))
+    lines = lines_of(pairs, by, open_folds, open_tests(actor, project))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
         **_filter_context(request, form, metric),
         "project": project,
-        "since": chosen.since,
-        "until": chosen.until and chosen.until - timedelta(microseconds=1),
+        "since": filters.since,
+        "until": filters.until and filters.until - timedelta(microseconds=1),
         "n_tests": len(tests),
         "sentence": overview_sentence(
             counts_of(pairs), moved=directions_of(tests), has_references=len(tests) < len(pairs)
@@ -227,8 +227,8 @@ def history(request: HttpRequest, actor: Actor, project: Project) -> HttpRespons
 
 @signed_in_get(Project)
 def history_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    chosen = recent(HistoryFilterForm(request.GET, project=project).chosen())
-    text = csv_of_histories(named for _, named in _pairs_asked(request, project, chosen))
+    filters = recent(HistoryFilterForm(request.GET, project=project).chosen())
+    text = csv_of_histories(series for _, series in _pairs_asked(request, project, filters))
     return text_file(f"history-of-project-{project.pk}.csv", text)
 
 
@@ -263,8 +263,8 @@ def campaign_baseline(request: HttpRequest, by: Actor, campaign: Campaign) -> st
 @acts_on(Test.objects.select_related("campaign__project", "plan_version"), "history-test")
 def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
     """The campaigns of this test that are ticked; `in` are their tests."""
-    ticked = map(whole, request.POST.getlist("in"))
-    tests = Test.objects.visible_to(by).filter(pk__in=ticked).select_related("plan_version")
+    pks = map(whole, request.POST.getlist("in"))
+    tests = Test.objects.visible_to(by).filter(pk__in=pks).select_related("plan_version")
     same = [each for each in tests if HistoryKey.of(each) == HistoryKey.of(test)]
     if not same:
         raise Refused("Select campaigns for the baseline.")
@@ -273,7 +273,7 @@ def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
 
 def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> str:
     try:
-        made = make_baseline(
+        baselines = make_baseline(
             by=actor_of(request),
             project=project,
             name=request.POST.get("name", ""),
@@ -282,14 +282,14 @@ def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> str:
         )
     except InvalidFields as invalid:
         raise Refused(next(iter(invalid.errors.values()))) from None
-    return f"“{made[0].name}” is the baseline. New campaigns are compared with it."
+    return f"“{baselines[0].name}” is the baseline. New campaigns are compared with it."
 
 
 @acts_on(Baseline.objects.select_related("project"), "history", "project_id")
 def baseline_release(request: HttpRequest, by: Actor, baseline: Baseline) -> HttpResponse | str:
     release_baseline(by=by, baseline=baseline)
-    said = f"Nothing is compared with “{baseline.name}” any more."
+    text = f"Nothing is compared with “{baseline.name}” any more."
     if baseline.test_id is None:
-        return said
-    messages.success(request, said)
+        return text
+    messages.success(request, text)
     return redirect("history-test", test=baseline.test_id)

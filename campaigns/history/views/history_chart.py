@@ -42,15 +42,15 @@ Group = tuple[int, int]  # the indices of the first point and of the one after t
 
 
 def history_charts(
-    named: HistorySeries,
+    series: HistorySeries,
     metric: str,
     title: str,
     reference: HistorySeries | None = None,
-    compared: str = "",
+    reference_words: str = "",
 ) -> Charts | None:
-    """`title`: the metric in words; `compared`: what became of the reference. None without a
+    """`title`: the metric in words; `reference_words`: what became of the reference. None without a
     point."""
-    history = named.history
+    history = series.history
     points, groups = history.points, folded(history.points)
     if not points:
         return None
@@ -64,17 +64,24 @@ def history_charts(
     }
     times = [mark["time"] for mark in marks]
     changes = [_change(history, change, groups) for change in history.course.changes]
-    lanes = _lanes(named)
+    deploys = [Mark(at=_seconds(mark.at), label=mark.text, lane="deploys") for mark in series.marks]
+    plans = _changes_of(series.history, is_plan=True)
+    environments = _changes_of(series.history, is_plan=False)
+    lanes = [
+        *deploys,
+        *(Mark(at=at, label=text, lane="plan", dash=(5, 3)) for at, text in plans),
+        *(Mark(at=at, label=text, lane="environment", dash=(1, 3)) for at, text in environments),
+    ]
     lines = [*(change["mark"] for change in changes), *lanes]
     bands = [change["band"] for change in changes]
     ground = {"bands": bands, "marks": [replace(mark, label="") for mark in lines]}
     panels = [
-        _value_panel(named, title, marks, outliers, {"bands": bands, "marks": lines}),
-        _percentile_panel(named.endpoint.scheme, marks, ground),
+        _value_panel(series, title, marks, outliers, {"bands": bands, "marks": lines}),
+        _percentile_panel(series.endpoint.scheme, marks, ground),
         _errors_panel(marks, ground),
     ]
     if reference:
-        panels.append(_reference_panel(reference, named, title, compared, marks, ground))
+        panels.append(_reference_panel(reference, series, title, reference_words, marks, ground))
     return Charts(
         "history",
         "History",
@@ -95,13 +102,13 @@ def history_charts(
     )
 
 
-def value_chart(named: HistorySeries, metric: str, title: str) -> Charts:
+def value_chart(series: HistorySeries, metric: str, title: str) -> Charts:
     """Only its metric, on a page of other things. `title`: the metric in words."""
-    url = f"{reverse('history-test', args=[named.newest_test])}?{urlencode({'metric': metric})}"
-    charts = history_charts(named, metric, title)
+    url = f"{reverse('history-test', args=[series.newest_test])}?{urlencode({'metric': metric})}"
+    charts = history_charts(series, metric, title)
     value = replace(
         charts.panels[0],
-        title=f"{named.plan.name}, {named.arm_label}: {title}",
+        title=f"{series.plan.name}, {series.arm_label}: {title}",
         link=(url, "History"),
     )
     # A range of it would ask for another view of the history, and that is another page.
@@ -118,27 +125,15 @@ _Marks = Sequence[dict[str, Any]]
 _DATES = Axis(scale="date", title="Campaigns")
 
 
-def _lanes(named: HistorySeries) -> list[Mark]:
-    """What was deployed or changed, each kind in a row of its own above the chart."""
-    deployed = [Mark(at=_seconds(mark.at), label=mark.text, lane="deploys") for mark in named.marks]
-    plans = _changed(named.history, is_plan=True)
-    environments = _changed(named.history, is_plan=False)
-    return [
-        *deployed,
-        *(Mark(at=at, label=text, lane="plan", dash=(5, 3)) for at, text in plans),
-        *(Mark(at=at, label=text, lane="environment", dash=(1, 3)) for at, text in environments),
-    ]
-
-
 def _value_panel(
-    named: HistorySeries, metric: str, marks: _Marks, outliers: set[int], ground: dict[str, Any]
+    test: HistorySeries, metric: str, marks: _Marks, outliers: set[int], ground: dict[str, Any]
 ) -> Chart:
-    scheme = named.endpoint.scheme
+    scheme = test.endpoint.scheme
     style = LineStyle(scheme, is_hollow=scheme in {"http", "ws"})
     usual = [(m["time"], m["value"]) for at, m in enumerate(marks) if at not in outliers]
     radius = max(1.5, min(3.5, 140 / len(marks)))
     series = [
-        *_levels(named.history),
+        *_levels(test.history),
         _whiskers(marks, LineStyle("ink-3")),
         Series(look="dots", style=style, radius=radius, **columns("x y", usual)),
     ]
@@ -227,9 +222,9 @@ def _errors_panel(marks: _Marks, ground: dict[str, Any]) -> Chart:
 
 def _reference_panel(
     reference: HistorySeries,
-    named: HistorySeries,
+    own_series: HistorySeries,
     metric: str,
-    compared: str,
+    words: str,
     marks: _Marks,
     ground: dict[str, Any],
 ) -> Chart:
@@ -239,10 +234,10 @@ def _reference_panel(
     spans = [_span(points[first:end]) for first, end in folded(points)]
     own = [mark["value"] for mark in marks]
     share = _level_now(reference, [span["value"] for span in spans]) / (
-        _level_now(named, own) or 1.0
+        _level_now(own_series, own) or 1.0
     )
 
-    def read(time: int) -> str:
+    def reading(time: int) -> str:
         near = min(spans, key=lambda span: abs(span["time"] - time))
         return f"{near['at']}: {_value_words(near)}"
 
@@ -251,25 +246,25 @@ def _reference_panel(
     return Chart(
         "reference",
         "Reference",
-        f"{metric} in ms, the same range in % as above; {on}: {compared}",
+        f"{metric} in ms, the same range in % as above; {on}: {words}",
         f"The {metric} of the reference, which shows whether the machine moved.",
         link=(reverse("history-test", args=[reference.newest_test]), where),
         size="errors",
         x=_DATES,
         y=Axis(like=share or 1.0),
         series=[*_levels(reference.history), _whiskers(spans, LineStyle("ink-2"), radius=2.5)],
-        reads=[read(mark["time"]) for mark in marks],
+        reads=[reading(mark["time"]) for mark in marks],
         **ground,
     )
 
 
-def _level_now(named: HistorySeries, values: Sequence[float | None]) -> float:
+def _level_now(series: HistorySeries, values: Sequence[float | None]) -> float:
     """The newest level; without changes the median."""
-    changes = named.history.course.changes
+    changes = series.history.course.changes
     if changes:
         return changes[-1].after / 1000
-    known = [value for value in values if value is not None]
-    return median(known) if known else 0.0
+    numbers = [value for value in values if value is not None]
+    return median(numbers) if numbers else 0.0
 
 
 def folded(points: Sequence[CampaignPoint]) -> list[Group]:
@@ -320,13 +315,13 @@ def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
 
 def _percentiles(points: Sequence[CampaignPoint]) -> dict[str, Any]:
     """By name their mean, and by p95Text with its lower end."""
-    found = {}
+    figures = {}
     for name in PERCENTILES:
         ends = [point.ends_us[name] for point in points if name in point.ends_us]
         high_us = mean_of([each.high for each in ends])
         low_us = mean_of([each.high if each.low is None else each.low for each in ends])
-        found |= {name: _ms(high_us), f"{name}Text": ends_ms(low_us, high_us)}
-    return found
+        figures |= {name: _ms(high_us), f"{name}Text": ends_ms(low_us, high_us)}
+    return figures
 
 
 def _span(points: Sequence[CampaignPoint]) -> dict[str, Any]:
@@ -404,7 +399,7 @@ def _levels(history: TestHistory) -> list[Series]:
     ]
 
 
-def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[tuple[int, str]]:
+def _changes_of(history: TestHistory, *, is_plan: bool) -> Iterator[tuple[int, str]]:
     for mark in history.marks:
         facts = {name: after for name, _, after in mark.differences}
         version = facts.pop(PLAN_VERSION, "")

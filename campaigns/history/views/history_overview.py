@@ -13,7 +13,6 @@ from typing import Any
 
 from django.http import QueryDict
 
-from campaigns.domain.analysis.histories import TestHistory
 from campaigns.domain.presentation.charts import (
     OUTLIER,
     Axis,
@@ -67,7 +66,7 @@ class Fold:
     @property
     def target(self) -> str:
         """Their target's name, or how many they have."""
-        names = {named.endpoint.target_id: named.endpoint.target.name for _, named in self.tests}
+        names = {series.endpoint.target_id: series.endpoint.target.name for _, series in self.tests}
         return next(iter(names.values())) if len(names) == 1 else counted(len(names), "targets")
 
 
@@ -75,7 +74,10 @@ Line = Pair | Fold
 
 
 def lines_of(
-    pairs: Sequence[Pair], by: Grouping, opened: Collection[str], has_open: Collection[HistoryKey]
+    pairs: Sequence[Pair],
+    by: Grouping,
+    open_names: Collection[str],
+    has_open: Collection[HistoryKey],
 ) -> list[Line]:
     """Group by group, that with the worst test first and the references last. What somebody still
     has to look at is never folded: tests in `has_open`, and a clear difference to the baseline."""
@@ -84,55 +86,54 @@ def lines_of(
         groups.setdefault(_key_of(pair, by), []).append(pair)
     if len(pairs) <= _ALL_IN_SIGHT:
         return [pair for some in groups.values() for pair in some]
-    return [line for some in groups.values() for line in _folded(some, by, opened, has_open)]
+    return [
+        line for some in groups.values() for line in _lines_of_group(some, by, open_names, has_open)
+    ]
 
 
-def _folded(
-    pairs: Sequence[Pair], by: Grouping, opened: Collection[str], has_open: Collection[HistoryKey]
+def _lines_of_group(
+    pairs: Sequence[Pair],
+    by: Grouping,
+    open_names: Collection[str],
+    has_open: Collection[HistoryKey],
 ) -> list[Line]:
     """A test that would be folded alone stays as it is."""
     lines: list[Line] = []
     folds: dict[str, list[Pair]] = {}
     for pair in pairs:
-        is_quiet = _is_settled(pair) and pair[1].key not in has_open
-        some = folds.setdefault(_fold_of(pair[1], by), []) if is_quiet else lines
+        standing, series = pair
+        against = series.history.newest.against
+        is_settled = standing is HistoryStatus.UNCHANGED and not (against and against.is_clear)
+        is_quiet = is_settled and series.key not in has_open
+        group_by = Grouping.TARGET if by is Grouping.STATE else by
+        name = _common(series, group_by)[0]
+        if series.is_of_reference:
+            name = f"reference-{series.endpoint.target_id}"
+        some = folds.setdefault(name, []) if is_quiet else lines
         some.append(pair)
-    named = [(Fold(name, some, name in opened), some) for name, some in folds.items()]
-    for fold, some in sorted(named, key=lambda each: (each[0].target, each[0].name)):
+    folds_with_rows = [(Fold(name, some, name in open_names), some) for name, some in folds.items()]
+    for fold, some in sorted(folds_with_rows, key=lambda each: (each[0].target, each[0].name)):
         if len(some) > 1:
             lines.append(fold)
         lines += some if fold.is_open or len(some) == 1 else []
     return lines
 
 
-def _is_settled(pair: Pair) -> bool:
-    against = pair[1].history.newest.against
-    return pair[0] is HistoryStatus.UNCHANGED and not (against and against.is_clear)
-
-
-def _fold_of(named: HistorySeries, by: Grouping) -> str:
-    if named.is_of_reference:
-        return f"reference-{named.endpoint.target_id}"
-    if by is Grouping.STATE:
-        by = Grouping.TARGET
-    return _common(named, by)[0]
-
-
-def _common(named: HistorySeries, by: Grouping) -> tuple[str, str]:
+def _common(series: HistorySeries, by: Grouping) -> tuple[str, str]:
     """The name in the address and the title of what the tests of its group have in common."""
     if by is Grouping.TARGET:
-        return str(named.endpoint.target_id), named.endpoint.target.name
+        return str(series.endpoint.target_id), series.endpoint.target.name
     if by is Grouping.PLAN:
-        return str(named.plan.pk), named.plan.name
-    arm = (named.endpoint.scheme, named.key.connection_mode, named.key.injectors)
-    return "-".join(map(str, arm)), named.arm_label
+        return str(series.plan.pk), series.plan.name
+    arm = (series.endpoint.scheme, series.key.connection_mode, series.key.injectors)
+    return "-".join(map(str, arm)), series.arm_label
 
 
 def _key_of(line: Line, by: Grouping) -> str:
-    standing, named = line.tests[0] if isinstance(line, Fold) else line
-    if named.is_of_reference:
+    standing, series = line.tests[0] if isinstance(line, Fold) else line
+    if series.is_of_reference:
         return _REFERENCES
-    return str(standing) if by is Grouping.STATE else _common(named, by)[0]
+    return str(standing) if by is Grouping.STATE else _common(series, by)[0]
 
 
 def key_of_line(line: Line) -> str:
@@ -140,57 +141,57 @@ def key_of_line(line: Line) -> str:
 
 
 def groups_of(
-    lines: Sequence[Line], by: Grouping, pairs: Iterable[Pair], asked: QueryDict
+    lines: Sequence[Line], by: Grouping, pairs: Iterable[Pair], params: QueryDict
 ) -> Iterator[dict[str, Any]]:
-    """The lines of a page under their headings, which count all `pairs`; `asked` is the address."""
+    """The lines of a page under their headings, which count all `pairs`; `params`: the address."""
     counts: dict[str, Counter[HistoryStatus]] = {}
     for pair in pairs:
         counts.setdefault(_key_of(pair, by), Counter())[pair[0]] += 1
     for key, some in groupby(lines, lambda line: _key_of(line, by)):
         group = list(some)
+        standing, series = group[0].tests[0] if isinstance(group[0], Fold) else group[0]
+        if key == _REFERENCES:
+            title, note = "References", _OF_REFERENCES
+        elif by is Grouping.STATE:
+            title, note = standing.capitalize(), NOTES.get(standing, "")
+        else:
+            title = _common(series, by)[1]
+            of_key = counts[key]
+            note = ", ".join(f"{of_key[each]} {each}" for each in HistoryStatus if of_key[each])
         yield {
-            **_heading(group[0], by, key, counts[key]),
+            "title": title,
+            "note": note,
             "n": counts[key].total(),
-            "rows": [_row_of(line, asked) for line in group],
+            "rows": [_row_of(line, params) for line in group],
         }
 
 
-def _heading(line: Line, by: Grouping, key: str, counts: Counter[HistoryStatus]) -> dict[str, str]:
-    standing, named = line.tests[0] if isinstance(line, Fold) else line
-    if key == _REFERENCES:
-        return {"title": "References", "note": _OF_REFERENCES}
-    if by is Grouping.STATE:
-        return {"title": standing.capitalize(), "note": NOTES.get(standing, "")}
-    said = [f"{counts[each]} {each}" for each in HistoryStatus if counts[each]]
-    return {"title": _common(named, by)[1], "note": ", ".join(said)}
-
-
-def _row_of(line: Line, asked: QueryDict) -> dict[str, Any]:
+def _row_of(line: Line, params: QueryDict) -> dict[str, Any]:
     if not isinstance(line, Fold):
         return row_of(*line)
-    tests = [named for _, named in line.tests]
-    return {"fold": line, "query": toggled(asked, line.name), **row_of_fold(tests)}
+    tests = [series for _, series in line.tests]
+    return {"fold": line, "query": toggled(params, line.name), **row_of_fold(tests)}
 
 
-def toggled(asked: QueryDict, name: str) -> str:
+def toggled(params: QueryDict, name: str) -> str:
     """The address's query with this fold open, or closed again."""
-    query = asked.copy()
+    query = params.copy()
     query.pop("page", None)
-    opened = query.getlist("open")
-    query.setlist("open", [o for o in opened if o != name] if name in opened else [*opened, name])
+    names = query.getlist("open")
+    query.setlist("open", [o for o in names if o != name] if name in names else [*names, name])
     return query.urlencode()
 
 
-def groupings(asked: QueryDict) -> list[tuple[str, str, bool]]:
+def groupings(params: QueryDict) -> list[tuple[str, str, bool]]:
     """(word, query, whether it is chosen) of each way to group; the other filters stay."""
     choices = []
     for each in Grouping:
-        query = asked.copy()
+        query = params.copy()
         for name in ("page", "open", "group"):
             query.pop(name, None)
         if each is not Grouping.STATE:
             query["group"] = str(each)
-        choices.append((str(each), query.urlencode(), each is Grouping.asked(asked)))
+        choices.append((str(each), query.urlencode(), each is Grouping.asked(params)))
     return choices
 
 
@@ -205,7 +206,7 @@ class _Place:
     log_ratio: float
     kind: str
     ratio: float
-    named: HistorySeries
+    series: HistorySeries
 
 
 _DOTS = {
@@ -214,31 +215,33 @@ _DOTS = {
     "usual": (LineStyle("ink-3", is_mark=True, mark=OUTLIER.mark), "unchanged"),
 }
 
+_KINDS = dict.fromkeys(MOVED, "moved") | {HistoryStatus.OUTLIER: "outlier"}
+
 
 def dots_of(
-    pairs: Sequence[Pair], lines: Sequence[Line], metric: str, asked: QueryDict
+    pairs: Sequence[Pair], lines: Sequence[Line], metric: str, params: QueryDict
 ) -> Charts | None:
-    """All tests on one line. None if no test has anything to be held against. `asked` is the page's
+    """All tests on one line. None if no test has anything to be held against. `params`: the page's
     address."""
-    known = [(*pair, found) for pair in pairs if (found := _ratio_of(*pair, metric))]
-    if not known:
+    ratios = [(*pair, ratio) for pair in pairs if (ratio := _ratio_of(*pair, metric))]
+    if not ratios:
         return None
     places = [
-        _Place(log(ratio), _kind(standing), ratio, named) for standing, named, (ratio, _) in known
+        _Place(log(ratio), _KINDS.get(standing, "usual"), ratio, test)
+        for standing, test, (ratio, _) in ratios
     ]
-    places.sort(key=lambda place: (place.log_ratio, place.named.newest_test))
+    places.sort(key=lambda place: (place.log_ratio, place.series.newest_test))
     widest = 1.03 * max(1.15, *(max(place.ratio, 1 / place.ratio) for place in places))
-    levels = _stacked([place.log_ratio for place in places], 2 * log(widest) / _PLACES)
-    queries = _queries(lines, asked)
-    series = []
+    levels = _levels_of([place.log_ratio for place in places], 2 * log(widest) / _PLACES)
+    queries, series = _queries(lines, params), []
     for kind, (style, _) in _DOTS.items():
         rows = [
             (
                 each.ratio,
                 levels[n],
-                f"{_label(each)} on {each.named.endpoint.target.name}",
+                f"{_label(each)} on {each.series.endpoint.target.name}",
                 _label(each) * (kind == "moved"),
-                f"?{queries[each.named.newest_test]}#test-{each.named.newest_test}",
+                f"?{queries[each.series.newest_test]}#test-{each.series.newest_test}",
             )
             for n, each in enumerate(places)
             if each.kind == kind
@@ -247,7 +250,15 @@ def dots_of(
             points = columns("x y texts labels links", rows)
             series.append(Series(look="dots", style=style, radius=3.5, **points))
     half = max(map(abs, levels)) + 2
-    n_baselines = sum(is_baseline for *_, (_, is_baseline) in known)
+    n_baselines, n_known = sum(is_baseline for *_, (_, is_baseline) in ratios), len(ratios)
+    level = "its level, of changed tests the one before"
+    against = f"the baseline ({counted(n_baselines, 'tests')}), or {level}"
+    if not n_baselines:
+        against = level
+    elif n_baselines == n_known:
+        against = "the baseline"
+    of = f" of {len(pairs)}" if n_known < len(pairs) else ""
+    unit = f"newest {METRICS[metric]} over {against}, log scale; {counted(n_known, 'tests')}{of}"
     return Charts(
         "dots",
         "All tests, one dot each",
@@ -256,7 +267,7 @@ def dots_of(
             Chart(
                 "dots",
                 "All tests at a glance",
-                _dots_unit(METRICS[metric], len(known), len(pairs), n_baselines),
+                unit,
                 "One dot for each test. The figures are in the table of tests.",
                 size="low" if half < 5 else "high",
                 x=Axis(
@@ -283,47 +294,27 @@ def dots_of(
     )
 
 
-def _dots_unit(metric: str, n_known: int, n_tests: int, n_baselines: int) -> str:
-    level = "its level, of changed tests the one before"
-    against = f"the baseline ({counted(n_baselines, 'tests')}), or {level}"
-    if not n_baselines:
-        against = level
-    elif n_baselines == n_known:
-        against = "the baseline"
-    of = f" of {n_tests}" if n_known < n_tests else ""
-    return f"newest {metric} over {against}, log scale; {counted(n_known, 'tests')}{of}"
-
-
 def _ratio_of(
-    standing: HistoryStatus, named: HistorySeries, metric: str
+    standing: HistoryStatus, series: HistorySeries, metric: str
 ) -> tuple[float, bool] | None:
     """The newest value over the baseline, and True; without one, and False, over the level before
     the change of a test that moved, or over the present level."""
-    history, newest = named.history, named.history.newest
+    history, newest = series.history, series.history.newest
     if not newest.is_counted:
         return None
     if (against := newest.against) and against.ratio and against.metric == metric:
         return against.ratio, True
-    level = _level_of(standing, history)
+    change, expected = history.last_change, history.course.expected
+    if change and standing in MOVED:
+        level = change.before
+    elif expected:
+        level = expected.level
+    else:
+        level = change.after if change else None
     return (newest.value_us / level, False) if level else None
 
 
-def _level_of(standing: HistoryStatus, history: TestHistory) -> float | None:
-    change, expected = history.last_change, history.course.expected
-    if change and standing in MOVED:
-        return change.before
-    if expected:
-        return expected.level
-    return change.after if change else None
-
-
-def _kind(standing: HistoryStatus) -> str:
-    if standing in MOVED:
-        return "moved"
-    return "outlier" if standing is HistoryStatus.OUTLIER else "usual"
-
-
-def _stacked(places: Sequence[float], near: float) -> list[int]:
+def _levels_of(places: Sequence[float], near: float) -> list[int]:
     """For each place, in order, the level at which a dot covers no other: 0, 1, -1, 2 …"""
     order = sorted(range(-_MOST_STACKED, _MOST_STACKED + 1), key=lambda level: (abs(level), -level))
     last = dict.fromkeys(order, -inf)
@@ -335,20 +326,20 @@ def _stacked(places: Sequence[float], near: float) -> list[int]:
     return levels
 
 
-def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
+def _queries(lines: Sequence[Line], params: QueryDict) -> dict[int, str]:
     """The address of each test's row: where its page is, and its fold open."""
-    base = asked.copy()
+    base = params.copy()
     base.pop("page", None)
-    asked_for, queries = base.urlencode(), {}
+    page, queries = base.urlencode(), {}
     for line in lines:
         if not isinstance(line, Fold):
-            queries[line[1].newest_test] = asked_for
+            queries[line[1].newest_test] = page
             continue
-        query = asked_for if line.is_open else toggled(asked, line.name)
-        queries |= {named.newest_test: query for _, named in line.tests}
+        query = page if line.is_open else toggled(params, line.name)
+        queries |= {series.newest_test: query for _, series in line.tests}
     return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in queries.items()}
 
 
 def _label(place: _Place) -> str:
-    named = place.named
-    return f"{named.plan.name} {named.arm_label}, {change_size(place.ratio)}"
+    series = place.series
+    return f"{series.plan.name} {series.arm_label}, {change_size(place.ratio)}"

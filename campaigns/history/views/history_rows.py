@@ -55,9 +55,9 @@ def sparks_of(histories: Sequence[TestHistory]) -> Spark | None:
     places = np.flatnonzero(~np.isnan(offsets).all(axis=0))
     if not places.size:
         return None
-    known = offsets[:, places]
-    edges = [_height(each) for each in np.nanmax(known, axis=0)]
-    back = [_height(each) for each in np.nanmin(known, axis=0)]
+    rows_with_values = offsets[:, places]
+    edges = [_height(each) for each in np.nanmax(rows_with_values, axis=0)]
+    back = [_height(each) for each in np.nanmin(rows_with_values, axis=0)]
     step = (WIDTH - 2 * _EDGE) / (_CAMPAIGNS - 1)
     xs = [round(_EDGE + float(place) * step, 1) for place in places]
     band = [*zip(xs, edges, strict=True), *zip(xs[::-1], back[::-1], strict=True)]
@@ -89,8 +89,8 @@ def _centre(history: TestHistory, values: Sequence[float | None]) -> float:
     """The logarithm of the newest level; without changes of the median."""
     if change := history.last_change:
         return log(change.after)
-    known = sorted(value for value in values if value is not None)
-    return log(known[len(known) // 2])
+    numbers = sorted(value for value in values if value is not None)
+    return log(numbers[len(numbers) // 2])
 
 
 def _height(offset: float) -> float:
@@ -121,22 +121,22 @@ Pair = tuple[HistoryStatus, HistorySeries]
 
 
 def in_order(
-    found: Iterable[HistorySeries], is_quiet: Callable[[HistoryKey, TestHistory], bool]
+    histories: Iterable[HistorySeries], is_quiet: Callable[[HistoryKey, TestHistory], bool]
 ) -> list[Pair]:
     """By standing, the largest difference first, and the references at the end. With a quiet last
     change a test is unchanged."""
     pairs = []
-    for named in found:
-        standing = standing_of(named.history)
-        if standing in MOVED and is_quiet(named.key, named.history):
+    for series in histories:
+        standing = standing_of(series.history)
+        if standing in MOVED and is_quiet(series.key, series.history):
             standing = HistoryStatus.UNCHANGED
-        pairs.append((standing, named))
+        pairs.append((standing, series))
     return sorted(
         pairs,
         key=lambda pair: (
             pair[1].is_of_reference,
             _ORDER[pair[0]],
-            -_moved(pair[1]),
+            -_size_of_move(pair[1]),
             pair[1].plan.name,
         ),
     )
@@ -144,48 +144,48 @@ def in_order(
 
 def counts_of(pairs: Iterable[Pair]) -> Counter[HistoryStatus]:
     """Of the tests: what a reference does is counted nowhere."""
-    return Counter(standing for standing, named in pairs if not named.is_of_reference)
+    return Counter(standing for standing, series in pairs if not series.is_of_reference)
 
 
 def directions_of(pairs: Iterable[Pair]) -> Counter[Word]:
     """Of the tests that moved with their plan or environment."""
     return Counter(
-        direction_of(named.history.last_change)
-        for standing, named in pairs
+        direction_of(series.history.last_change)
+        for standing, series in pairs
         if standing is HistoryStatus.MOVED
     )
 
 
-def _moved(named: HistorySeries) -> float:
-    change = named.history.last_change
-    return abs(change.ratio - 1) if change else abs(against_level(named) or 0.0)
+def _size_of_move(series: HistorySeries) -> float:
+    change = series.history.last_change
+    return abs(change.ratio - 1) if change else abs(against_level(series) or 0.0)
 
 
-def against_level(named: HistorySeries) -> float | None:
+def against_level(series: HistorySeries) -> float | None:
     """The newest value over what was expected, minus 1."""
-    expected, newest = named.history.course.expected, named.history.newest
+    expected, newest = series.history.course.expected, series.history.newest
     if expected is None or not newest.is_counted:
         return None
     return newest.value_us / expected.level - 1
 
 
-def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
-    history, change = named.history, named.history.last_change
+def row_of(standing: HistoryStatus, series: HistorySeries) -> dict[str, Any]:
+    history, change = series.history, series.history.last_change
     newest, expected = history.newest, history.course.expected
     has_moved, ends = standing in MOVED, newest.interval_us
     reference = history.moved_beside(change) if has_moved else None
     return {
-        "named": named,
+        "named": series,
         "standing": standing,
         "glyph": _GLYPHS[standing],
         "since": day(history.points[change.index].at) if has_moved else "",
         "change": change_size(change.ratio) if has_moved else "",
         "moved": cause_words(history.causes(change)) if standing is HistoryStatus.MOVED else "",
         "environment": change_size(reference.ratio) if reference else "",
-        "newest": newest_ms(history, named.metric),
+        "newest": newest_ms(history, series.metric),
         "interval": span_ms(*ends, newest.value_us) if ends else DASH,
         "expected": expected_words(expected) if expected else DASH,
-        "against_level": percent(against_level(named), decimals=1, signed=True),
+        "against_level": percent(against_level(series), decimals=1, signed=True),
         **against_cell(newest.against),
         "baseline": newest.against.baseline if newest.against else "",
         "is_outside": bool(expected and newest.is_counted and history.is_outlier),
@@ -197,14 +197,14 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
 
 def row_of_fold(tests: Sequence[HistorySeries]) -> dict[str, Any]:
     """The line of unchanged tests together."""
-    newest = [each for named in tests if (each := against_level(named)) is not None]
-    baselines = {each.baseline for named in tests if (each := named.history.newest.against)}
+    newest = [each for series in tests if (each := against_level(series)) is not None]
+    baselines = {each.baseline for series in tests if (each := series.history.newest.against)}
     return {
         "glyph": _GLYPHS[HistoryStatus.UNCHANGED],
         "spread": range_words(min(newest), max(newest)) if newest else "",
         "baseline": baselines.pop() if len(baselines) == 1 else "",
-        "at": max(named.history.newest.at for named in tests),
-        "spark": sparks_of([named.history for named in tests]),
+        "at": max(series.history.newest.at for series in tests),
+        "spark": sparks_of([series.history for series in tests]),
     }
 
 
@@ -243,10 +243,13 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str) -> list[dict[st
 
 def rows_of_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The rows of single runs, times in ms. What has no answer has its figures on its own page."""
-    known = [None if run.trust == Trust.NO_ANSWER else run for run in runs]
+    runs_with_answer = [None if run.trust == Trust.NO_ANSWER else run for run in runs]
     columns = [
         _column(
-            [(run.lows_us.get(name), getattr(run, f"{name}_us")) if run else _NONE for run in known]
+            [
+                (run.lows_us.get(name), getattr(run, f"{name}_us")) if run else _NONE
+                for run in runs_with_answer
+            ]
         )
         for name in MEASURED
     ]
@@ -311,14 +314,14 @@ def with_marks(
     return [row for _, row in sorted(both, key=lambda pair: pair[0], reverse=True)]
 
 
-def rows_of_changes(named: HistorySeries) -> list[dict[str, Any]]:
+def rows_of_changes(series: HistorySeries) -> list[dict[str, Any]]:
     """Newest first; `compare` is the query that compares the runs on both sides."""
-    history = named.history
+    history = series.history
     return [
         {
             "sentence": change_words(history, change),
             "evidence": evidence(change),
-            "marks": _marks_in(named, change),
+            "marks": _marks_in(series, change),
             "campaign": history.points[change.index].campaign,
             "compare": _both_sides(history, change),
         }
@@ -354,8 +357,8 @@ def moved_words(history: TestHistory) -> str:
     return f"moved {', '.join(moves)}" if moves else "no change found"
 
 
-def _marks_in(named: HistorySeries, change: Change) -> list[TimeMark]:
+def _marks_in(series: HistorySeries, change: Change) -> list[TimeMark]:
     """The marks between the campaigns between which the change began."""
-    history = named.history
+    history = series.history
     first, last = history.points[history.before(change)].at, history.points[change.latest].at
-    return [mark for mark in named.marks if first <= mark.at <= last]
+    return [mark for mark in series.marks if first <= mark.at <= last]

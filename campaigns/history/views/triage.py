@@ -42,9 +42,9 @@ _MOST_TYPED = 20_000  # characters of each field
 
 @signed_in_get(Project)
 def triage_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    acknowledged = _is_asked(request.GET)
+    is_acknowledged = _is_asked(request.GET)
     may_edit = may(actor, Action.EDIT, project)
-    entries = entries_of(actor, project=project, acknowledged=acknowledged)
+    entries = entries_of(actor, project=project, acknowledged=is_acknowledged)
     page = page_of(
         sorted_by(entries, F("newest_at"), falls=True), PAGE_SIZE, request.GET.get("page", "")
     )
@@ -55,9 +55,9 @@ def triage_list(request: HttpRequest, actor: Actor, project: Project) -> HttpRes
         "rows": [_row(entry, may_edit) for entry in page],
         # (word, how many, query, whether it is on)
         "switches": [
-            ("all", n_open + n_acknowledged, "", acknowledged is None),
-            ("open", n_open, "acknowledged=false", acknowledged is False),
-            ("acknowledged", n_acknowledged, "acknowledged=true", acknowledged is True),
+            ("all", n_open + n_acknowledged, "", is_acknowledged is None),
+            ("open", n_open, "acknowledged=false", is_acknowledged is False),
+            ("acknowledged", n_acknowledged, "acknowledged=true", is_acknowledged is True),
         ],
         "query": request.GET.urlencode(),
     }
@@ -70,24 +70,24 @@ def triage_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     return text_file(f"changes-of-project-{project.pk}.csv", csv_of_triage(entries))
 
 
-def _is_asked(asked: Mapping[str, str]) -> bool | None:
-    return {"true": True, "false": False}.get(asked.get("acknowledged", ""))
+def _is_asked(params: Mapping[str, str]) -> bool | None:
+    return {"true": True, "false": False}.get(params.get("acknowledged", ""))
 
 
 @signed_in_post(triaged().select_related("project"))
 def triage_edit(request: HttpRequest, actor: Actor, entry: TriageEntry) -> HttpResponse:
     """Keep what is said of the entry, and go back to the test on whose page it was said."""
-    given = {name: request.POST.get(name) for name in ("note", "link", "opened")}
-    acknowledged = "acknowledged" in request.POST
+    values = {name: request.POST.get(name) for name in ("note", "link", "opened")}
+    is_acknowledged = "acknowledged" in request.POST
     try:
-        edit_entry(by=actor, entry=entry, acknowledged=acknowledged, **given)
+        edit_entry(by=actor, entry=entry, acknowledged=is_acknowledged, **values)
     except (InvalidFields, Refused) as fault:
         sentences = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
         messages.error(request, " ".join(sentences))
-        texts = {name: (given[name] or "")[:_MOST_TYPED] for name in ("note", "link")}
-        request.session[_TYPED] = {"entry": entry.pk, "acknowledged": acknowledged, **texts}
+        texts = {name: (values[name] or "")[:_MOST_TYPED] for name in ("note", "link")}
+        request.session[_TYPED] = {"entry": entry.pk, "acknowledged": is_acknowledged, **texts}
     else:
-        messages.success(request, "Acknowledged." if acknowledged else "Saved.")
+        messages.success(request, "Acknowledged." if is_acknowledged else "Saved.")
     row = entries_of(actor).get(pk=entry.pk)
     # To the top of the page, where the message is: a browser that goes to the block hides it.
     url = _url(row, request.POST.get("test", "")).partition("#")[0]
@@ -108,21 +108,21 @@ def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
 
 
 def block_of_test(
-    actor: Actor, project: Project, key: HistoryKey, asked: str, typed: Mapping[str, Any]
+    actor: Actor, project: Project, key: HistoryKey, place: str, typed: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The entry that is asked for, or the newest one of this test; {} if it has none. `typed`: as
     take_typed gives it."""
     entries = list(entries_of_test(actor, key))
     if not entries:
         return {}
-    entry = next((each for each in entries if str(each.pk) == asked), entries[0])
+    entry = next((each for each in entries if str(each.pk) == place), entries[0])
     changes, may_edit = entry.changes.all(), may(actor, Action.EDIT, project)
     own = next(each for each in changes if HistoryKey.read(each) == key)
-    reference, stored = moved_beside(changes), content_of(entry)
+    reference, content = moved_beside(changes), content_of(entry)
     return {
         "row": _row(entry, may_edit),
-        "opened": version_token(stored),
-        "form": typed if typed.get("entry") == entry.pk else stored,
+        "opened": version_token(content),
+        "form": typed if typed.get("entry") == entry.pk else content,
         "own": _change_row(own),
         "since": day(localtime(own.since_at)),
         "began": " to ".join(

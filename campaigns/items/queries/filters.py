@@ -178,8 +178,8 @@ class CampaignFilterSet(OfProjectFilterSet):
     ordering = ordering_of(Campaign)
 
     def that_need_a_look(self, rows: QuerySet, name: str, value: bool) -> QuerySet:
-        wanted = needs_a_look(self.actor)
-        return rows.filter(wanted if value else ~wanted)
+        condition = needs_a_look(self.actor)
+        return rows.filter(condition if value else ~condition)
 
     def made_by(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Addresses of earlier releases have the number of the user."""

@@ -64,7 +64,9 @@ def refusal_to_delete(item: Item) -> str:
         return refusal_to_archive(item) or _is_baseline(item)
     if isinstance(item, Project):
         return project_is_busy(item)
-    campaigns = _campaigns_with(item)
+    tests = Test.objects.filter(campaign=OuterRef("pk"))
+    what = "endpoint__target" if isinstance(item, Target) else "plan_version__plan"
+    campaigns = Campaign.objects.filter(Exists(tests.filter(**{what: item.pk})))
     n_campaigns = campaigns.count()
     if not n_campaigns:
         return ""
@@ -108,13 +110,6 @@ def project_is_busy(project: Project) -> str:
 
 def _is_running(campaign: Campaign) -> str:
     return f"{campaign.name} is running. Stop it first."
-
-
-def _campaigns_with(item: Item) -> QuerySet[Campaign]:
-    tests = Test.objects.filter(campaign=OuterRef("pk"))
-    if isinstance(item, Target):
-        return Campaign.objects.filter(Exists(tests.filter(endpoint__target=item.pk)))
-    return Campaign.objects.filter(Exists(tests.filter(plan_version__plan=item.pk)))
 
 
 def _of_results(runs: QuerySet[Run]) -> dict[str, QuerySet]:
@@ -180,12 +175,12 @@ def file_of(plan: SavedPlan, sha256: str) -> tuple[str, bytes] | None:
     """(name, bytes) of a file that one of the plan's versions sends; None if there is none."""
     for version in plan.versions.order_by("-number"):
         for number, step in enumerate(version.value().steps, 1):
-            named = [(f"body-of-step-{number}", step.body_file)]
-            named += [(part.filename, part.file) for part in step.multipart]
-            for name, blob in named:
+            files = [(f"body-of-step-{number}", step.body_file)]
+            files += [(part.filename, part.file) for part in step.multipart]
+            for name, blob in files:
                 if blob and blob.sha256 == sha256:
-                    stored = StoredBody.objects.filter(project=plan.project_id, sha256=sha256)
-                    data = blob.data or stored.values_list("data", flat=True).first()
+                    bodies = StoredBody.objects.filter(project=plan.project_id, sha256=sha256)
+                    data = blob.data or bodies.values_list("data", flat=True).first()
                     return None if data is None else (name, bytes(data))
     return None
 

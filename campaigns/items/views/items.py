@@ -169,8 +169,8 @@ def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dic
     counts, view = queries.view_counts(everything, views), _view_asked(request, views)
     n_all = sum(counts.get(each, 0) for each in ("", "drafts", queries.ARCHIVED))
     trash = kind.model.objects.in_trash(actor)
-    owned = {"memberships__user": actor.user, "memberships__role": Role.OWNER}
-    trash = trash.filter(project=project) if project else trash.filter(**owned)
+    owner_filter = {"memberships__user": actor.user, "memberships__role": Role.OWNER}
+    trash = trash.filter(project=project) if project else trash.filter(**owner_filter)
     counts[TRASH] = trash.count()
     if request.GET.get("view") == TRASH:
         view = TRASH
@@ -202,9 +202,9 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     require(actor, item.administered_by, item.home)
     edit = Edit(request, lambda: services.content_of(item), labels_of(ItemForm))
     form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
-    if saved := saved_by(form, edit.save, service=services.describe_item, by=actor, item=item):
-        messages.success(request, f"{saved.name} saved.")
-        return redirect(kind.page_url(saved))
+    if new_item := saved_by(form, edit.save, service=services.describe_item, by=actor, item=item):
+        messages.success(request, f"{new_item.name} saved.")
+        return redirect(kind.page_url(new_item))
     rows = kind.model.objects.visible_to(actor)
     siblings = rows if isinstance(item, Project) else rows.filter(project=item.home)
     context = {
@@ -234,7 +234,7 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
     if project_row:
         require(actor, kind.model.administered_by, project_row)
     what = request.POST.get("do", "")
-    items = _chosen(request, kind, actor, project_row)
+    items = _items_of_form(request, kind, actor, project_row)
     for home in {item.home for item in items}:
         require(actor, kind.model.administered_by, home)
     if not items:
@@ -242,8 +242,10 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
     if what == "compare" and kind.model is Campaign:
         # The comparison of these campaigns, the oldest of which is the baseline.
         if not 2 <= len(items) <= len(LETTERS):
-            ticked = "1 is" if len(items) == 1 else f"{len(items)} are"
-            raise Refused(f"Tick two to {len(LETTERS)} campaigns to compare them; {ticked} ticked.")
+            subject = "1 is" if len(items) == 1 else f"{len(items)} are"
+            raise Refused(
+                f"Tick two to {len(LETTERS)} campaigns to compare them; {subject} ticked."
+            )
         pks = sorted(campaign.pk for campaign in items)
         columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
         return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
@@ -258,7 +260,7 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
     return redirect(_list_with_filters(request, noun, project))
 
 
-def _chosen(
+def _items_of_form(
     request: HttpRequest, kind: ItemKind, actor: Actor, project: Project | None
 ) -> Sequence[Item]:
     """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one. An
@@ -274,9 +276,9 @@ def _chosen(
             views = kind.views(actor)
             rows = kind.of_project(actor, project).filter(views[_view_asked(request, views)])
         return list(lists.filter_rows(actor, kind.filters, rows, lists.asked_of(request)).qs)
-    ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
-    items = list(rows.filter(pk__in=[pk for pk in ticked if len(pk) < 19]))
-    if len(items) < len(ticked):
+    pks = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
+    items = list(rows.filter(pk__in=[pk for pk in pks if len(pk) < 19]))
+    if len(items) < len(pks):
         raise Http404
     return items
 

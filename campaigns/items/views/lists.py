@@ -41,8 +41,8 @@ class Chip:
 
     @property
     def words(self) -> str:
-        named = {str(value): words for value, words in self.options}
-        return named.get(self.value, self.value)
+        words_by_value = {str(value): words for value, words in self.options}
+        return words_by_value.get(self.value, self.value)
 
 
 def since_chip() -> Chip:

@@ -4,7 +4,7 @@ target's machines, as tables for programs. What the target's machines did in a r
 told it. Checks no permissions: callers pass runs found with visible_to."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
@@ -71,8 +71,22 @@ def machine_runs(campaign: Campaign) -> MachineRuns | None:
         return None
     seconds = seconds.filter(source=source)
     step_s = max(1, -(-seconds.count() // MOST_STEPS))
-    by_run = groupby(_summed(seconds, step_s), lambda row: row["run"])
-    return MachineRuns(source, step_s, tuple(_run(list(rows)) for _, rows in by_run))
+    steps = seconds.annotate(step=F("second") / Value(step_s)).order_by("run__position", "step")
+    rows = steps.values(
+        "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
+    ).annotate(
+        **_machine_sums(),
+        busy=Sum("busy_s"),
+        watched=Sum("watched_s"),
+        system=Sum(told_figure("system_s")),
+        **{name: Sum(told_figure(figure)) for name, figure in _NETWORK.items()},
+    )
+    runs = []
+    for _, some in groupby(rows, lambda row: row["run"]):
+        first, *others = some
+        place = first["run"], first["test"], first["position"], first["repeat"]
+        runs.append(MachineRun(*place, tuple(map(_step, [first, *others]))))
+    return MachineRuns(source, step_s, tuple(runs))
 
 
 def measured_seconds(campaign: Campaign) -> QuerySet[MachineSecond]:
@@ -100,22 +114,6 @@ def runs_beside_each_other(campaign: Campaign) -> MachineRuns | None:
     return runs if runs and len(runs.runs) > 1 else None
 
 
-def _summed(
-    seconds: QuerySet[MachineSecond], step_s: int
-) -> QuerySet[MachineSecond, dict[str, Any]]:
-    steps = seconds.annotate(step=F("second") / Value(step_s)).order_by("run__position", "step")
-    named = steps.values(
-        "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
-    )
-    return named.annotate(
-        **_machine_sums(),
-        busy=Sum("busy_s"),
-        watched=Sum("watched_s"),
-        system=Sum(told_figure("system_s")),
-        **{name: Sum(told_figure(counted)) for name, counted in _NETWORK.items()},
-    )
-
-
 def _machine_sums() -> dict[str, Aggregate]:
     """The time that the seconds took, the CPU time there was in it, and the memory in use."""
     memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
@@ -126,12 +124,6 @@ def _machine_sums() -> dict[str, Aggregate]:
 def told_figure(name: str) -> Cast:
     """A figure of a machine's second, NULL where it was not told."""
     return Cast(KeyTextTransform(name, "did"), FloatField())
-
-
-def _run(rows: list[dict[str, Any]]) -> MachineRun:
-    first = rows[0]
-    steps = tuple(map(_step, rows))
-    return MachineRun(first["run"], first["test"], first["position"], first["repeat"], steps)
 
 
 def _step(row: dict[str, Any]) -> MachineStep:
@@ -199,17 +191,17 @@ _SUMMED = {
 def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
     """Of each run that counts and each machine that told something of it, from its stored seconds
     or from what is kept of them."""
-    counted = {pk: test.test_id for test in answer.tests for pk in test.counted}
-    runs = Run.objects.filter(pk__in=counted, n__gt=0)
+    test_by_run = {pk: test.test_id for test in answer.tests for pk in test.counted}
+    runs = Run.objects.filter(pk__in=test_by_run, n__gt=0)
     rates = {pk: size.rate_per_s for pk, size in sizes_of(runs).items()}
-    names = {name for summed in _SUMMED.values() for name in summed}
+    names = {name for figures in _SUMMED.values() for name in figures}
     rows = measured_seconds(campaign).filter(run__in=rates).order_by("run__position", "source")
     sums = rows.values("run", "source").annotate(
         **_machine_sums(), **{f"sum_{name}": Sum(told_figure(name)) for name in names}
     )
-    stored = [_resources(row, counted[row["run"]], rates[row["run"]]) for row in sums]
-    return stored + [
-        _kept_resources(use, counted[pk], rates[pk])
+    with_seconds = [_resources(row, test_by_run[row["run"]], rates[row["run"]]) for row in sums]
+    return with_seconds + [
+        _kept_resources(use, test_by_run[pk], rates[pk])
         for pk, uses in kept_machines(rates)
         for use in uses
     ]
@@ -231,8 +223,8 @@ def _kept_resources(use: MachineUse, test: int, rate_per_s: float) -> RunResourc
     for name, (figure, *_) in _SUMMED.items():
         if figure in means:
             per_s[name] = means[figure]
-    used, whole = means.get("memory_used_bytes"), means.get("memory_bytes")
-    memory = used / whole if whole and used is not None else None
+    used_bytes, whole_bytes = means.get("memory_used_bytes"), means.get("memory_bytes")
+    memory = used_bytes / whole_bytes if whole_bytes and used_bytes is not None else None
     return RunResources(test, use.source, per_s, use.cores, memory, rate_per_s)
 
 
@@ -242,10 +234,10 @@ MOST_SHOWN = 20_000  # characters of a tool's output on the run's page
 def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:
     """The stored seconds of a measurement of this duration, by machine."""
     end = n_whole_seconds(duration_s)
-    measured = {
+    machines = {
         name: _measured_points(seconds, end) for name, seconds in machines_of_run(run).items()
     }
-    return {name: points for name, points in measured.items() if points}
+    return {name: points for name, points in machines.items() if points}
 
 
 def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]:
@@ -316,7 +308,20 @@ def _tables(
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
     if run.is_done and not perfs and (perf := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(perf)]
-    return _limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
+    limit = None
+    if run.is_done and run.judged is not None:
+        plan, judgement = run.frozen.plan, run.judged
+        vitals = of_summary(run, "vitals")
+        limit = limit_table(
+            limit_of(judgement, uses, plan, ended_early=run.outcome != Outcome.COMPLETE),
+            judgement,
+            observed_vitals(vitals or []),
+            uses,
+            (rate, plan.planned_rate_per_s),
+            LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
+            plan.nouns,
+        )
+    return limit, machines, [each.said_of(nouns) for each in perfs]
 
 
 def _profiles(run: Run) -> list[Table]:
@@ -328,20 +333,3 @@ def _profiles(run: Run) -> list[Table]:
     ]
     is_missing = run.is_done and run.campaign.profile and run.frozen.turns is None
     return profiles or ([no_profile_table(run.campaign.perf_scope)] if is_missing else [])
-
-
-def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:
-    """None until the run is judged. `uses`: what the agents of its target told."""
-    if not run.is_done or run.judged is None:
-        return None
-    plan, judged = run.frozen.plan, run.judged
-    vitals = of_summary(run, "vitals")
-    return limit_table(
-        limit_of(judged, uses, plan, ended_early=run.outcome != Outcome.COMPLETE),
-        judged,
-        observed_vitals(vitals or []),
-        uses,
-        (ok_per_s, plan.planned_rate_per_s),
-        LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
-        plan.nouns,
-    )

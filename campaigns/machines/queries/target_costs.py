@@ -3,14 +3,14 @@ told it, and what perf counted in its runs. Checks no permissions: callers pass 
 visible_to."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import F, QuerySet
 
 from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
-from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import (
     MOVED,
@@ -23,7 +23,7 @@ from campaigns.domain.metrics.machine import (
 from campaigns.domain.metrics.profiles import PerfUse, perf_together, perf_use
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.overhead_table import OverheadAnswer
-from campaigns.domain.presentation.results import Answer, TestAnswer, labels_of
+from campaigns.domain.presentation.results import Answer, labels_of
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.target_cost_tables import (
     BYTES,
@@ -124,16 +124,16 @@ class RunSize:
 
 
 def target_costs(campaign: Campaign, answer: Answer) -> TargetCosts:
-    counted = {pk for test in answer.tests for pk in test.counted}
-    sizes = {pk: run for pk, run in _runs_with_seconds(campaign).items() if pk in counted}
+    pks = {pk for test in answer.tests for pk in test.counted}
+    sizes = {pk: run for pk, run in _runs_with_seconds(campaign).items() if pk in pks}
     of = next(
         (each for each in _CPU if all(run.cpu_cost(each) for run in sizes.values())), "busy_s"
     )
     cpu = {pk: (cost, run.per_s(of)) for pk, run in sizes.items() if (cost := run.cpu_cost(of))}
-    moved = {
+    bytes_by_run = {
         pk: (cost, run.per_s(_MOVED)) for pk, run in sizes.items() if (cost := run.byte_cost())
     }
-    network = {pk: (cost, bytes_per_s / 1000) for pk, (cost, bytes_per_s) in moved.items()}
+    network = {pk: (cost, bytes_per_s / 1000) for pk, (cost, bytes_per_s) in bytes_by_run.items()}
     return TargetCosts(
         _costs(campaign, answer, CPU, cpu, _CPU[of]),
         _costs(campaign, answer, BYTES, network, NETWORK),
@@ -162,15 +162,15 @@ def _costs(
         if costs.keys() & set(test.counted)
     ]
     steps = [step for _, step in answer.ladder.compared] if answer.ladder else []
-    compared = [_compared(campaign, each, costs) for each in (*answer.overheads, *steps)]
-    both = [each for each in compared if each.difference.difference is not None]
+    costs_of_pairs = [_cost_of_pair(campaign, each, costs) for each in (*answer.overheads, *steps)]
+    both = [each for each in costs_of_pairs if each.difference.difference is not None]
     tables = [costs_table(kind, rows), *([compared_costs_table(kind, both)] if both else [])]
     # Of a ladder the table tells each rung; one sentence for each would be a page.
     sentence = [] if answer.ladder else cost_sentence(kind, both)
     return Costs(sentence, note, tables)
 
 
-def _compared(
+def _cost_of_pair(
     campaign: Campaign, overhead: OverheadAnswer | RungStep, costs: Mapping[int, RunCost]
 ) -> ComparedCost:
     arms = [
@@ -234,11 +234,24 @@ class CampaignCounters:
 
 def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None:
     """None where nothing was counted in a run that counts."""
-    counted = {pk for test in answer.tests for pk in test.counted}
-    by_run = _perf_by_run(campaign, counted, common_nouns(test.nouns for test in answer.tests))
+    pks = {pk for test in answer.tests for pk in test.counted}
+    by_run: ByRun = {}
+    if campaign.perf:
+        sizes = sizes_of(Run.objects.filter(pk__in=pks, n__gt=0))
+        nouns = common_nouns(test.nouns for test in answer.tests)
+        by_run = {  # those of several machines added up
+            pk: figures_of_perf(perf_together(uses), sizes[pk].rate_per_s, nouns)
+            for pk, uses in _uses(sizes).items()
+        }
     if not by_run:
         return None
-    means = [_means_of(test, by_run) for test in answer.tests]
+    means = []
+    for test in answer.tests:
+        values: dict[str, list[float]] = defaultdict(list)
+        for pk in test.counted:
+            for words, value in by_run.get(pk, {}).items():
+                values[words].append(value)
+        means.append({words: mean_interval(each) for words, each in values.items()})
     return CampaignCounters(
         counter_means_table(list(zip(labels_of(answer.tests), means, strict=True))),
         [
@@ -247,19 +260,6 @@ def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None
             if (rows := list(_compared_counts(overhead, by_run)))
         ],
     )
-
-
-def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> ByRun:
-    """Of the runs among `counted` with counts: figures by their words, those of several machines
-    added up. `nouns`: what the campaign's tests count."""
-    if not campaign.perf:
-        return {}
-    runs = Run.objects.filter(pk__in=counted, n__gt=0)
-    sizes = sizes_of(runs)
-    return {
-        pk: figures_of_perf(perf_together(uses), sizes[pk].rate_per_s, nouns)
-        for pk, uses in _uses(sizes).items()
-    }
 
 
 def sizes_of(runs: QuerySet[Run]) -> dict[int, RunSize]:
@@ -288,14 +288,6 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
         uses[pk] += [use.perf for use in machines if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
-
-
-def _means_of(test: TestAnswer, by_run: ByRun) -> dict[str, MeanInterval]:
-    values: dict[str, list[float]] = defaultdict(list)
-    for pk in test.counted:
-        for words, value in by_run.get(pk, {}).items():
-            values[words].append(value)
-    return {words: mean_interval(each) for words, each in values.items()}
 
 
 def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[PairResult]:

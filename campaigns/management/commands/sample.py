@@ -77,8 +77,33 @@ def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
     """A draft of the sample campaign: new, resumed and kept connections side by side."""
     project = Project.objects.visible_to(by).filter(name=SAMPLE_PROJECT).first()
     project = project or create_project(by=by, name=SAMPLE_PROJECT)
-    endpoints = _endpoints(by, project, {"http": http_port, "https": https_port})
-    version = _plan(by, project)
+    # HTTP first. The demo target signs its certificate itself, so nobody can verify it.
+    ports = {"http": http_port, "https": https_port}
+    endpoint_values = [
+        {"scheme": scheme, "host": HOST, "port": port, "verify_tls": False}
+        for scheme, port in ports.items()
+    ]
+    target = project.targets.filter(name=TARGET_NAME, archived_at=None).first()
+    if target is None:
+        target = create_target(
+            by=by, project=project, name=TARGET_NAME, environment=[], endpoints=endpoint_values
+        )
+    elif {(each.scheme, each.port) for each in _live(target)} != set(ports.items()):
+        edit_target(
+            by=by,
+            target=target,
+            name=target.name,
+            environment=target.environment,
+            endpoints=endpoint_values,
+        )
+    endpoints = sorted(_live(target), key=lambda endpoint: endpoint.scheme)
+    name = PRESET.name
+    plan = SavedPlan.objects.filter(project=project, name=name, archived_at=None).first()
+    content = {"name": name, "spec": PRESET.spec}
+    if plan is None:
+        version = create_plan(by=by, project=project, **content)
+    else:
+        version = edit_plan(by=by, plan=plan, **content)
     return create_campaign(
         by=by,
         project=project,
@@ -96,34 +121,8 @@ def latest_sample(by: Actor) -> Campaign | None:
     return samples(by).filter(started_at__isnull=False).first()
 
 
-def _endpoints(by: Actor, project: Project, ports: dict[str, int]) -> list[Endpoint]:
-    """HTTP first. The demo target signs its certificate itself, so nobody can verify it."""
-    wanted = [
-        {"scheme": scheme, "host": HOST, "port": port, "verify_tls": False}
-        for scheme, port in ports.items()
-    ]
-    target = project.targets.filter(name=TARGET_NAME, archived_at=None).first()
-    if target is None:
-        target = create_target(
-            by=by, project=project, name=TARGET_NAME, environment=[], endpoints=wanted
-        )
-    elif {(each.scheme, each.port) for each in _live(target)} != set(ports.items()):
-        edit_target(
-            by=by, target=target, name=target.name, environment=target.environment, endpoints=wanted
-        )
-    return sorted(_live(target), key=lambda endpoint: endpoint.scheme)
-
-
 def _live(target: Target) -> list[Endpoint]:
     return list(target.endpoints.filter(archived_at=None))
-
-
-def _plan(by: Actor, project: Project) -> PlanVersion:
-    name = PRESET.name
-    plan = SavedPlan.objects.filter(project=project, name=name, archived_at=None).first()
-    if plan is None:
-        return create_plan(by=by, project=project, name=name, spec=PRESET.spec)
-    return edit_plan(by=by, plan=plan, name=name, spec=PRESET.spec)
 
 
 FILE = Path(__file__).with_name("stored_sample.jsonl.gz")
@@ -142,13 +141,13 @@ def load_sample(by: Actor) -> Campaign:
     project = project or create_project(by=by, name=SAMPLE_PROJECT)
     with gzip.open(FILE, "rt") as lines:
         rows = [json.loads(line) for line in lines]
-    pks = _inserted(rows, project=project.pk, user=by.user.pk)
+    pks = _insert(rows, project=project.pk, user=by.user.pk)
     for run in Run.objects.filter(pk__in=pks["campaigns.run"]).order_by("position"):
         summarise_run(run)
     return Campaign.objects.get(pk__in=pks["campaigns.campaign"])
 
 
-def _inserted(rows: Iterable[dict[str, Any]], *, project: int, user: int) -> dict[str, list[int]]:
+def _insert(rows: Iterable[dict[str, Any]], *, project: int, user: int) -> dict[str, list[int]]:
     """The new keys of the rows by model. A row refers to rows before it by their old keys."""
     new: dict[tuple[str, int], int] = {}
     pks: dict[str, list[int]] = {}
@@ -168,10 +167,10 @@ def _inserted(rows: Iterable[dict[str, Any]], *, project: int, user: int) -> dic
         old = values.pop("id", None)
         if name in _ARCHIVED:
             values["archived_at"] = timezone.now()
-        (added,) = model.objects.bulk_create([model(**values)])
+        (new_row,) = model.objects.bulk_create([model(**values)])
         if old is not None:
-            new[name, old] = added.pk
-            pks.setdefault(name, []).append(added.pk)
+            new[name, old] = new_row.pk
+            pks.setdefault(name, []).append(new_row.pk)
     return pks
 
 
@@ -249,10 +248,10 @@ class Command(BaseCommand):
 
     def _run(self, by: Actor, options: dict) -> None:
         if number := options["freeze"]:
-            ended = Campaign.objects.visible_to(by).filter(finished_at__isnull=False, pk=number)
-            if not ended:
+            latest = Campaign.objects.visible_to(by).filter(finished_at__isnull=False, pk=number)
+            if not latest:
                 raise CommandError(f"No campaign {number} has ended. Name one of yours that has.")
-            freeze_sample(ended[0])
+            freeze_sample(latest[0])
             return
         if latest_sample(by) is None:  # who deleted it does not get it again
             load_sample(by)
@@ -302,9 +301,9 @@ class Command(BaseCommand):
                 states = (
                     campaign.runs.values_list("state").annotate(n=Count("pk")).order_by("state")
                 )
-                counted = ", ".join(f"{n} {state}" for state, n in states)
+                words = ", ".join(f"{n} {state}" for state, n in states)
                 raise CommandError(
-                    f"No run of the sample has ended for {longest_s:g} s (runs: {counted}). "
+                    f"No run of the sample has ended for {longest_s:g} s (runs: {words}). "
                     "Check that a launcher and a dispatcher are running; their logs say what is "
                     "wrong."
                 )
@@ -324,11 +323,8 @@ class Command(BaseCommand):
 def _owner(name: str) -> Actor:
     """The named account, or the first administrator."""
     users = User.objects.filter(is_active=True)
-    user = (
-        users.filter(username=name).first()
-        if name
-        else users.filter(is_superuser=True).order_by("pk").first()
-    )
+    users = users.filter(username=name) if name else users.filter(is_superuser=True)
+    user = users.order_by("pk").first()
     if user is None:
         raise CommandError("There is no such account. Create one with `manage.py ensure_admin`.")
     return Actor(user=user)
@@ -343,5 +339,5 @@ def _errors_of(run: Run) -> str:
     errors = summary.figures["errors"] if summary else {}
     if not errors:
         return ""
-    counted = ", ".join(f"{n} {kind}" for kind, n in errors.items())
-    return f"Run {run.label} has failed requests: {counted}."
+    words = ", ".join(f"{n} {kind}" for kind, n in errors.items())
+    return f"Run {run.label} has failed requests: {words}."

@@ -27,7 +27,7 @@ def _form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any)
         field = forms.BooleanField(**options)
     else:
         default_widget = text_widget("", inputmode="decimal") if row.is_number else None
-        options["initial"] = _typed(initial, row)
+        options["initial"] = _as_typed(initial, row)
         most = int(row.high) if row.kind is str else MOST_CHARACTERS
         field = forms.CharField(widget=widget or default_widget, max_length=most, **options, **more)
     field.unit, field.has_wide_unit, field.is_choice = row.unit, len(row.unit) > 2, row.is_choice
@@ -91,17 +91,17 @@ class FormPart:
     def values(self, data: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
         """JSON from the form's cleaned data, without empty fields."""
         rows = fields_of(self.owner)
-        wanted = [name for name, row in rows.items() if row.kind] if names is None else names
-        values = {name: _value(rows[name], data[self.form_name(name)]) for name in wanted}
+        chosen_names = [name for name, row in rows.items() if row.kind] if names is None else names
+        values = {name: _value(rows[name], data[self.form_name(name)]) for name in chosen_names}
         return {name: value for name, value in values.items() if value is not None}
 
-    def initial(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+    def initial(self, spec: Mapping[str, Any]) -> dict[str, Any]:
         """The form's values for the stored JSON, with the form's defaults for missing ones."""
-        rows = {name: row for name, row in fields_of(self.owner).items() if name in stored}
+        rows = {name: row for name, row in fields_of(self.owner).items() if name in spec}
         return {
-            self.form_name(name): _typed(stored[name], row)
+            self.form_name(name): _as_typed(spec[name], row)
             for name, row in rows.items()
-            if (row.kind or row.to_text) and not _says_nothing(row, stored[name])
+            if (row.kind or row.to_text) and not _says_nothing(row, spec[name])
         }
 
 
@@ -117,7 +117,7 @@ def _value(row: PlanField, text: Any) -> Any:
     return number(text) if row.is_number else text
 
 
-def _typed(value: Any, row: PlanField) -> Any:
+def _as_typed(value: Any, row: PlanField) -> Any:
     if value is None or value == ():
         return ""
     if row.to_text and not isinstance(value, str):
@@ -151,7 +151,7 @@ _CONDITIONS = {
 
 
 def _by_model(name: str) -> str:
-    models = f"model={','.join(model for model, used in USES.items() if name in used)}"
+    models = f"model={','.join(model for model, names in USES.items() if name in names)}"
     return f"{models} protocol=http" if fields_of(Load)[name].http_only else models
 
 
@@ -207,9 +207,9 @@ class LoadFields(LOAD.form()):
         return [self[each] for name in names for each in (*_BEFORE.get(name, ()), name)]
 
     def load(self) -> dict[str, Any]:
-        used = self.used_of_load()
-        values = LOAD.values(self.cleaned_data, sorted(used))
-        if "stages" in used:
+        fields_in_use = self.used_of_load()
+        values = LOAD.values(self.cleaned_data, sorted(fields_in_use))
+        if "stages" in fields_in_use:
             values["stages"] = values["stages"] or [""]
         return {"model": self._choice("model"), **values}
 

@@ -141,13 +141,13 @@ class StepBlock:
     def words(self) -> str:
         """What is set beside the request line: 2 headers, XML body of 412 bytes."""
         headers, checks = self._n_lines("headers"), self._n_lines("checks")
-        saved = [line.partition("=")[0].strip(" ?") for line in self.texts["extract"].splitlines()]
+        names = [line.partition("=")[0].strip(" ?") for line in self.texts["extract"].splitlines()]
         parts = (
             self.texts["label"],
             self._body_words(),
             counted(headers, "headers") if headers else "",
             counted(checks, "checks") if checks else "",
-            f"saves {', '.join(filter(None, saved))}" if any(saved) else "",
+            f"saves {', '.join(filter(None, names))}" if any(names) else "",
         )
         return ", ".join(filter(None, parts))
 
@@ -158,8 +158,8 @@ class StepBlock:
             return body_words(kind, self.n_body_bytes, self.texts["kept"])
         if not self.n_body_bytes:
             return ""
-        named = _KIND_OF_BODY.search(self.texts["headers"])
-        noun = f"{named.group(1).upper()} body" if named else "body"
+        match = _KIND_OF_BODY.search(self.texts["headers"])
+        noun = f"{match.group(1).upper()} body" if match else "body"
         return f"{noun} of {counted(self.n_body_bytes, 'bytes')}"
 
 
@@ -200,9 +200,9 @@ def rearranged(values: dict[str, Any], act: str) -> dict[str, Any]:
     elif word == "copy" and at < n_steps < MAX_STEPS:
         steps.insert(at + 1, steps[at] | {"flow": "", "share": ""})
     elif word == "remove" and at < n_steps > 1:
-        (flow, _), moved = headings[at], steps.pop(at)
+        (flow, _), step_in_hand = headings[at], steps.pop(at)
         if flow and at < len(steps) and not steps[at]["flow"]:
-            steps[at] |= {"flow": moved["flow"], "share": moved["share"]}
+            steps[at] |= {"flow": step_in_hand["flow"], "share": step_in_hand["share"]}
     elif to != at and 0 <= to < n_steps and at < n_steps:
         steps[at], steps[to] = steps[to], steps[at]
         for each, (flow, share) in zip(steps, headings, strict=True):
@@ -235,7 +235,7 @@ class StepsFields(ORDER.form(), RequestFields):
     @property
     def uploads(self) -> list[Blob]:
         """The files that came with the form."""
-        return [blob for typed in self._bodies.values() for blob in typed.blobs]
+        return [blob for body in self._bodies.values() for blob in body.blobs]
 
     def check_paths(self) -> None:
         for prefix in map(prefix_of, range(self.step_count)):
@@ -249,13 +249,13 @@ class StepsFields(ORDER.form(), RequestFields):
         for prefix in map(prefix_of, range(self.step_count)):
             values = {name: self.cleaned_data.get(prefix + name) or "" for name in body_fields()}
             uploads = self.files.getlist(f"{prefix}files") if self.files else ()
-            typed = read_body(values["body_kind"], values["body"], values["kept"], uploads)
-            self._bodies[prefix] = typed
-            if typed.fault and self.takes_files:
-                self.add_error(f"{prefix}body", typed.fault)
-            self.data[f"{prefix}body"] = typed.text
-            self.data[f"{prefix}kept"] = json.dumps(typed.kept) if typed.kept else ""
-            if "body_file" in typed.json:
+            body = read_body(values["body_kind"], values["body"], values["kept"], uploads)
+            self._bodies[prefix] = body
+            if body.fault and self.takes_files:
+                self.add_error(f"{prefix}body", body.fault)
+            self.data[f"{prefix}body"] = body.text
+            self.data[f"{prefix}kept"] = json.dumps(body.kept) if body.kept else ""
+            if "body_file" in body.json:
                 self.data[f"{prefix}body_kind"] = FILE
 
     @property
@@ -284,8 +284,8 @@ class StepsFields(ORDER.form(), RequestFields):
 
     def _block(self, number_: int, prefix: str) -> StepBlock:
         names = {name: prefix + name for name in _STEP_FIELDS}
-        typed = {**names, "part": f"{prefix}part"}
-        texts = {name: self._typed(of_form, MOST_CHARACTERS) for name, of_form in typed.items()}
+        values = {**names, "part": f"{prefix}part"}
+        texts = {name: self._typed(of_form, MOST_CHARACTERS) for name, of_form in values.items()}
         return StepBlock(
             number_,
             prefix,
@@ -366,8 +366,11 @@ class BlankStep(StepsFields):
 def initial_steps(spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for the steps of a stored plan and their order."""
     order = spec["order"]
-    used = {"kind": order["kind"], **{name: order[name] for name in ORDER.uses(order["kind"])}}
-    values: dict[str, Any] = {"n_steps": len(spec["steps"]), **ORDER.initial(used)}
+    order_in_use = {
+        "kind": order["kind"],
+        **{name: order[name] for name in ORDER.uses(order["kind"])},
+    }
+    values: dict[str, Any] = {"n_steps": len(spec["steps"]), **ORDER.initial(order_in_use)}
     for index, step in enumerate(spec["steps"]):
         weight = order["weights"][index] if order["weights"] else 1
         values |= {

@@ -232,15 +232,15 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
 
 def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
     """The latest tries of these cells by hand, a short while ago; cells never tried have none."""
-    wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
+    pairs = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
     tries = Probe.objects.filter(
-        plan_version__in={version for version, _ in wanted},
-        endpoint__in={endpoint for _, endpoint in wanted},
+        plan_version__in={version for version, _ in pairs},
+        endpoint__in={endpoint for _, endpoint in pairs},
         campaign=None,
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in tries.order_by("pk")}
-    rows = (latest[key] for key in wanted if key in latest)
+    rows = (latest[key] for key in pairs if key in latest)
     return FirstResponses(tuple(map(FirstRequest.of, rows)))
 
 
@@ -274,15 +274,17 @@ class TriedEndpoint(TriedRequest):
         was not refused."""
         if not self.refuses_certificate:
             return ""
-        said = words_of(self._result["error"]), self._result.get("detail")
-        words = ": ".join(filter(None, said))
+        text = words_of(self._result["error"]), self._result.get("detail")
+        words = ": ".join(filter(None, text))
         return f"{words[:1].upper()}{words[1:]}"
 
     @property
     def accepts_certificate(self) -> bool:
         """Whether the shown certificate is the one that is accepted by its fingerprint."""
-        accepted = self.endpoint.tls.get("fingerprint")
-        return bool(accepted and self.certificate and accepted == self.certificate.get("sha256"))
+        fingerprint = self.endpoint.tls.get("fingerprint")
+        return bool(
+            fingerprint and self.certificate and fingerprint == self.certificate.get("sha256")
+        )
 
 
 @dataclass(frozen=True)
@@ -363,15 +365,19 @@ class Tried:
         """[(words, whether they are bold)]."""
         right = sorted(self.right, key=lambda each: each.endpoint.scheme, reverse=True)
         if not right:
-            refused = [each for each in self.endpoints if each.refuses_certificate]
-            if refused:
-                return [("It speaks HTTPS.", False), *_beside(refused[0])]
+            without_trust = [each for each in self.endpoints if each.refuses_certificate]
+            if without_trust:
+                return [("It speaks HTTPS.", False), *_beside(without_trust[0])]
             worst = self.wrong[-1] if self.wrong else None
             return [(f"{_over(worst)}.", True)] if worst else []
         first = right[0]
         parts = [("It answers: ", False), (_over(first), True)]
         if len(right) > 1:
-            parts += [(" and over HTTP", False), self._sizes(first, right[1])]
+            size, other_bytes = counted(first.body_bytes, "bytes"), right[1].body_bytes
+            words = f", but with {other_bytes:,} instead of {size}."
+            if first.body_bytes == other_bytes:
+                words = f", with the same {size}."
+            parts += [(" and over HTTP", False), (words, False)]
         else:
             parts.append((", ", False))
             parts.append((f"{counted(first.body_bytes, 'bytes')}.", False))
@@ -380,25 +386,19 @@ class Tried:
             parts.append((" Its certificate is accepted, for this endpoint only.", False))
         return parts
 
-    def _sizes(self, first: TriedEndpoint, second: TriedEndpoint) -> tuple[str, bool]:
-        if first.body_bytes == second.body_bytes:
-            return f", with the same {counted(first.body_bytes, 'bytes')}.", False
-        other = counted(first.body_bytes, "bytes")
-        return f", but with {second.body_bytes:,} instead of {other}.", False
 
-
-def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
+def _beside(endpoint: TriedEndpoint) -> list[tuple[str, bool]]:
     """What an endpoint that did not answer rightly is said to have done."""
-    if not tried.refuses_certificate:
-        return [(f" {_over(tried)}.", False)]
-    return [(f" {tried.refusal}", True), (": accept it below, or replace it.", False)]
+    if not endpoint.refuses_certificate:
+        return [(f" {_over(endpoint)}.", False)]
+    return [(f" {endpoint.refusal}", True), (": accept it below, or replace it.", False)]
 
 
-def _over(tried: TriedEndpoint) -> str:
-    scheme = tried.endpoint.scheme.upper()
-    if tried.status:
-        return f"{tried.status_words} over {scheme}"
-    return f"{tried.status_words} over {scheme} on port {tried.endpoint.port}"
+def _over(endpoint: TriedEndpoint) -> str:
+    scheme = endpoint.endpoint.scheme.upper()
+    if endpoint.status:
+        return f"{endpoint.status_words} over {scheme}"
+    return f"{endpoint.status_words} over {scheme} on port {endpoint.endpoint.port}"
 
 
 def step_of(probe: Probe) -> dict[str, Any]:
@@ -411,18 +411,18 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
     typed_by_hand = Probe.objects.filter(plan_version=None)
     probes = typed_by_hand.filter(endpoint__target=target, endpoint__scheme__in=_SCHEMES)
     rows = probes.select_related("endpoint__target__project")
-    typed = rows.filter(pk=probe).first() if probe else rows.order_by("-pk").first()
-    if typed is None:
+    first_probe = rows.filter(pk=probe).first() if probe else rows.order_by("-pk").first()
+    if first_probe is None:
         return None
     latest: dict[int, Probe] = {}
-    same = rows.filter(endpoint__host=typed.endpoint.host, endpoint__archived_at=None)
+    same = rows.filter(endpoint__host=first_probe.endpoint.host, endpoint__archived_at=None)
     for each in same.order_by("-pk")[:100]:
-        if step_of(each) == step_of(typed):
+        if step_of(each) == step_of(first_probe):
             latest.setdefault(each.endpoint_id, each)
-    latest[typed.endpoint_id] = typed
-    ordered = sorted(latest.values(), key=lambda each: (each.endpoint.scheme, each.endpoint.port))
-    added = typed.endpoint.siblings.exclude(pk__in=latest)
+    latest[first_probe.endpoint_id] = first_probe
+    in_order = sorted(latest.values(), key=lambda each: (each.endpoint.scheme, each.endpoint.port))
+    others = first_probe.endpoint.siblings.exclude(pk__in=latest)
     endpoints = (
-        TriedEndpoint.of(each, now, reason_to_wait=reason_to_wait(each, now)) for each in ordered
+        TriedEndpoint.of(each, now, reason_to_wait=reason_to_wait(each, now)) for each in in_order
     )
-    return Tried(typed, tuple(endpoints), tuple(added))
+    return Tried(first_probe, tuple(endpoints), tuple(others))

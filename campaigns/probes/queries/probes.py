@@ -91,9 +91,9 @@ def words_of_queue(probe: Probe) -> str:
     """What a request waits for that has not been sent: 12 test requests of this project and 4 of
     other projects are ahead."""
     project = probe.endpoint.target.project_id
-    unfinished = Probe.objects.filter(finished_at=None)
-    own = unfinished.filter(endpoint__target__project=project, pk__lt=probe.pk).count()
-    busy = unfinished.filter(claimed_at__isnull=False)
+    open_probes = Probe.objects.filter(finished_at=None)
+    own = open_probes.filter(endpoint__target__project=project, pk__lt=probe.pk).count()
+    busy = open_probes.filter(claimed_at__isnull=False)
     others = busy.exclude(endpoint__target__project=project).count()
     groups = [(own, "of this project"), (others, "of other projects")]
     ahead = [(n, whose) for n, whose in groups if n]
@@ -111,12 +111,32 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     certificates = result.get("certificates") or []
     tls = result.get("tls") or {}
     detail = result.get("detail") or result.get("reason_of_refusal") or ""
-    mend = remedy(error, 0, [detail]) if error else _redirect_hint(probe) or _silence_hint(probe)
+    mend = remedy(error, 0, [detail]) if error else _hint(probe)
     if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
         mend, detail = detail, ""
-    sentence = _sentence(result, error)
+    if result.get("not_sent"):
+        sentence = "Not sent."
+    elif result.get("ended"):
+        sentence = "Ended before the reply."
+    elif error and not result.get("status"):
+        sentence = f"No reply: {words_of(error)}."
+    else:
+        status = f"{result.get('status')} {_reason(result)}".strip()
+        if redirects := result.get("redirects"):
+            status += f", after {counted(len(redirects), 'redirects')}"
+        sentence = f"{status}, but {words_of(error)}." if error else f"{status}."
     if detail and error not in CLIENT_KINDS:
         sentence, detail = f"{sentence.rstrip('.')}: {detail.rstrip('.')}.", ""
+    # What an upgrade negotiated and how the connection ended.
+    websocket, websocket_facts = result.get("websocket") or {}, []
+    if websocket.get("accept"):
+        code = websocket.get("close_code")
+        websocket_facts = [
+            ("Sec-WebSocket-Accept", _ACCEPT_WORDS[websocket["accept"]]),
+            ("Subprotocol", websocket.get("subprotocol") or "none"),
+            ("Messages received", f"{websocket.get('messages') or 0:,}"),
+            ("Closed with", f"{code}, {close_words(code)}" if code else "no close frame"),
+        ]
     return ProbeReport(
         sentence=sentence,
         is_ok=not error,
@@ -128,7 +148,7 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         else "",
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
-        websocket=_websocket_facts(result.get("websocket") or {}),
+        websocket=websocket_facts,
         rules=[
             RuleReport(each["rule"], each["holds"], each["came"] or each["value"] or "")
             for each in result.get("rules") or ()
@@ -142,42 +162,9 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     )
 
 
-def _silence_hint(probe: Probe) -> str:
-    websocket = (probe.result or {}).get("websocket")
-    if not websocket or websocket["message"] or not probe.request.get("message"):
-        return ""
-    return "No message came back. This is not an error: not every service answers each message."
-
-
-def _websocket_facts(result: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the upgrade negotiated and how the connection ended: [(name, words)]; [] for HTTP."""
-    if not result.get("accept"):
-        return []
-    code = result.get("close_code")
-    return [
-        ("Sec-WebSocket-Accept", _ACCEPT_WORDS[result["accept"]]),
-        ("Subprotocol", result.get("subprotocol") or "none"),
-        ("Messages received", f"{result.get('messages') or 0:,}"),
-        ("Closed with", f"{code}, {close_words(code)}" if code else "no close frame"),
-    ]
-
-
 def days_left(certificate: dict[str, Any], now: datetime) -> int:
     """Whole days until the certificate expires; negative afterwards."""
     return (datetime.fromisoformat(certificate["not_after"]) - now).days
-
-
-def _sentence(result: dict[str, Any], error: str) -> str:
-    if result.get("not_sent"):
-        return "Not sent."
-    if result.get("ended"):
-        return "Ended before the reply."
-    if error and not result.get("status"):
-        return f"No reply: {words_of(error)}."
-    status = f"{result.get('status')} {_reason(result)}".strip()
-    if followed := result.get("redirects"):
-        status += f", after {counted(len(followed), 'redirects')}"
-    return f"{status}, but {words_of(error)}." if error else f"{status}."
 
 
 def _reason(result: dict[str, Any]) -> str:
@@ -190,21 +177,28 @@ def _reason(result: dict[str, Any]) -> str:
         return ""
 
 
-def _redirect_hint(probe: Probe) -> str:
-    if ((probe.result or {}).get("status") or 0) // 100 != 3:
-        return ""
-    if probe.request.get("redirects") == Redirects.SAME_ORIGIN:
-        return "This leads to another origin, and the plan follows redirects only at its own."
-    return "This redirect is not followed, and is what gets measured. A plan can follow redirects."
+def _hint(probe: Probe) -> str:
+    """What a response without an error means that people may not expect."""
+    result = probe.result or {}
+    if (result.get("status") or 0) // 100 == 3:
+        if probe.request.get("redirects") == Redirects.SAME_ORIGIN:
+            return "This leads to another origin, and the plan follows redirects only at its own."
+        return (
+            "This redirect is not followed, and is what gets measured. A plan can follow redirects."
+        )
+    websocket = result.get("websocket")
+    if websocket and not websocket["message"] and probe.request.get("message"):
+        return "No message came back. This is not an error: not every service answers each message."
+    return ""
 
 
 def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
     """The phases in order, all with the same decimals so that they align."""
-    used = [(name, parts_us[name]) for name in PARTS if parts_us.get(name) is not None]
-    total = sum(duration for _, duration in used)
+    timed_parts = [(name, parts_us[name]) for name in PARTS if parts_us.get(name) is not None]
+    total = sum(duration for _, duration in timed_parts)
     decimals = _decimals(parts_us)
     parts, start = [], 0
-    for name, duration in used:
+    for name, duration in timed_parts:
         share = 100 * duration / total if total else 0
         parts.append(
             ProbePhase(
@@ -239,10 +233,10 @@ def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]
 def list_targets(actor: Actor) -> QuerySet[Target]:
     """Each with its endpoints in use."""
     targets = with_counts(Target.objects.visible_to(actor).filter(is_kept=True))
-    used = Prefetch(
+    endpoints_in_use = Prefetch(
         "endpoints", Endpoint.objects.filter(archived_at=None), to_attr="used_endpoints"
     )
-    return targets.prefetch_related(used)
+    return targets.prefetch_related(endpoints_in_use)
 
 
 def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:

@@ -100,21 +100,29 @@ def request_probe(
     _require_room(by, endpoint.target.project)
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     if is_websocket:
-        cleaned = _clean_opening(request)
+        message = request.get("message")
+        values = {name: request[name] for name in OPENING}
+        if len(message or "") > MAX_MESSAGE:
+            raise InvalidPlan({"message": f"Use at most {MAX_MESSAGE:,} characters."})
+        # The handshake as an exchange would store it; the method is always GET.
+        spec = {"exchange": values, "load": {"model": "sequential", "requests": 1}}
+        opening = Plan.from_json(spec).to_json()["exchange"]
+        clean = {"method": "GET", "message": message or None}
+        clean |= {name: opening[name] for name in values}
     else:
         # The step as a plan would have it; plans and probes share one reader.
         spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
         step = Plan.from_json(spec).steps[0]
         keep_bodies(endpoint.target.project, [step])
-        cleaned = step.to_json()
+        clean = step.to_json()
     if credentials_of is not None:
-        cleaned |= _credentials(by, endpoint, credentials_of)
+        clean |= _credentials(by, endpoint, credentials_of)
     if is_guess:
-        cleaned["is_guess"] = True
-    cleaned |= {"http_version": http_version} if http_version else {}
+        clean["is_guess"] = True
+    clean |= {"http_version": http_version} if http_version else {}
     if not is_websocket and redirects not in ("", Redirects.OFF):
-        cleaned["redirects"] = redirects
-    return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
+        clean["redirects"] = redirects
+    return Probe.objects.create(endpoint=endpoint, request=clean, requested_by=by.user)
 
 
 @transaction.atomic
@@ -168,11 +176,11 @@ def _require_room(by: Actor, project: Project) -> None:
     """Refuse one more request that somebody tries, while load is off or too many wait."""
     require_load_on()
     hold(project)  # so that two at once do not exceed the limit together
-    unanswered = Probe.objects.filter(campaign=None, finished_at=None)
+    open_probes = Probe.objects.filter(campaign=None, finished_at=None)
     for n_waiting, most, whose in (
-        (unanswered.filter(requested_by=by.user), MOST_OF_ACCOUNT, "of yours"),
+        (open_probes.filter(requested_by=by.user), MOST_OF_ACCOUNT, "of yours"),
         (
-            unanswered.filter(endpoint__target__project=project),
+            open_probes.filter(endpoint__target__project=project),
             MOST_OF_PROJECT,
             f"of {project.name}",
         ),
@@ -200,10 +208,18 @@ def order_of(probe: Probe) -> dict[str, Any]:
     """The order for the injector program; see docs/injector.md."""
     place = probe.endpoint.target.project_id, probe.endpoint.host
     allowed, follows = networks_for(*place), probe.request.get("redirects") == Redirects.ALL
+    request = probe.request
+    values = {name: request[name] for name in _SPOKEN if name in request}
+    if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
+        values["step"] = {name: request[name] for name in _STEP if name in request}
+    else:
+        values["exchange"] = {name: request[name] for name in OPENING}
+        values["exchange"] |= request.get("exchange", {})
+        values["message"] = request["message"]
     return {
         "protocol": PROTOCOL,
         "probe": True,
-        **_what_is_tried(probe),
+        **values,
         **load_bodies(probe.endpoint.target.project_id, probe.request),
         "endpoint": probe.endpoint.frozen().to_order(),
         "secrets": {
@@ -214,15 +230,6 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "timeouts": probe.request.get("timeouts", TIMEOUTS),
         "policy": policy(allowed, networks_elsewhere(*place, allowed) if follows else None),
     }
-
-
-def _what_is_tried(probe: Probe) -> dict[str, Any]:
-    request = probe.request
-    values = {name: request[name] for name in _SPOKEN if name in request}
-    if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
-        return {"step": {name: request[name] for name in _STEP if name in request}, **values}
-    exchange = {name: request[name] for name in OPENING} | request.get("exchange", {})
-    return {"exchange": exchange, "message": request["message"], **values}
 
 
 def claim_probe(*, probe_id: int) -> Probe | None:
@@ -267,34 +274,23 @@ def keep_guesses(target: Target) -> None:
 @transaction.atomic
 def _forget_guess(probe_id: int) -> None:
     """Remove an endpoint that nobody named, unless somebody has named or used it meanwhile."""
-    guessed = Endpoint.objects.filter(probes=probe_id, probes__request__is_guess=True)
+    rows = Endpoint.objects.filter(probes=probe_id, probes__request__is_guess=True)
     # Whoever tries or saves the target holds it, and whoever uses the endpoint that: what they did
     # is there now, or begins after this.
-    targets = Target.objects.filter(endpoints__in=guessed.values("pk"))
+    targets = Target.objects.filter(endpoints__in=rows.values("pk"))
     list(targets.select_for_update(of=("self",), no_key=True).values_list("pk"))
-    list(guessed.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
-    guessed.filter(tests=None).exclude(probes__in=_named()).delete()
+    list(rows.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
+    rows.filter(tests=None).exclude(probes__in=_with_names()).delete()
 
 
 def is_only_guessed(endpoint: Endpoint) -> bool:
     """Whether nobody has named or used it."""
-    guessed = Endpoint.objects.filter(pk=endpoint.pk, tests=None, probes__isnull=False)
-    return guessed.exclude(probes__in=_named()).exists()
+    rows = Endpoint.objects.filter(pk=endpoint.pk, tests=None, probes__isnull=False)
+    return rows.exclude(probes__in=_with_names()).exists()
 
 
-def _named() -> QuerySet[Probe]:
+def _with_names() -> QuerySet[Probe]:
     return Probe.objects.exclude(request__has_key="is_guess")
-
-
-def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
-    """The handshake as an exchange would store it, and the message; the method is always GET."""
-    message = request.get("message")
-    values = {name: request[name] for name in OPENING}
-    if len(message or "") > MAX_MESSAGE:
-        raise InvalidPlan({"message": f"Use at most {MAX_MESSAGE:,} characters."})
-    spec = {"exchange": values, "load": {"model": "sequential", "requests": 1}}
-    cleaned = Plan.from_json(spec).to_json()["exchange"]
-    return {"method": "GET", **{name: cleaned[name] for name in values}, "message": message or None}
 
 
 def _without_nul(value: Any) -> Any:
@@ -353,7 +349,7 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
             pks_to_claim.append(waiting[lane].popleft())
             n_busy[lane] += 1
             free -= 1
-        return [claimed for pk in pks_to_claim if (claimed := claim_probe(probe_id=pk))]
+        return [probe_now for pk in pks_to_claim if (probe_now := claim_probe(probe_id=pk))]
 
 
 # Each first request is a process: those of 1,000 campaigns would delay the schedules that start
@@ -380,13 +376,13 @@ def _waiting() -> dict[Lane, deque[int]]:
 def unwanted(*, asked: Collection[int]) -> dict[int, dict[str, Any]]:
     """Of the requests under way those to end, each with its result: nobody waits for it any more,
     or load was switched off. Then campaigns that go on, as while load is drained, get theirs."""
-    wanted = Probe.objects.filter(pk__in=asked, finished_at=None)
-    pks = dict(wanted.values_list("pk", "campaign__stop_requested_at"))
-    ended = {pk: _ended(_STOPPED) for pk in asked if pks.get(pk, True)}
+    still_open = Probe.objects.filter(pk__in=asked, finished_at=None)
+    pks = dict(still_open.values_list("pk", "campaign__stop_requested_at"))
+    ends = {pk: _ended(_STOPPED) for pk in asked if pks.get(pk, True)}
     if why_load_is_off():
-        singles = wanted.filter(campaign=None).values_list("pk", flat=True)
-        ended |= {pk: _ended(LOAD_IS_OFF) for pk in singles}
-    return ended
+        singles = still_open.filter(campaign=None).values_list("pk", flat=True)
+        ends |= {pk: _ended(LOAD_IS_OFF) for pk in singles}
+    return ends
 
 
 def died() -> dict[str, Any]:
@@ -400,15 +396,15 @@ def expire_probes() -> int:
     died waits for no more than what a living one needs."""
     unfinished = Probe.objects.filter(finished_at=None)
     overdue = unfinished.filter(claimed_at__lt=db_now(-ANSWER_WITHIN_S - _STORED_WITHIN_S))
-    ended = {pk: died() for pk in overdue.values_list("pk", flat=True)}
+    ends = {pk: died() for pk in overdue.values_list("pk", flat=True)}
     unsent = unfinished.filter(campaign=None, claimed_at=None)
     if why_load_is_off():
-        ended |= {pk: _unsent(LOAD_IS_OFF) for pk in unsent.values_list("pk", flat=True)}
+        ends |= {pk: _unsent(LOAD_IS_OFF) for pk in unsent.values_list("pk", flat=True)}
     else:
         late = unsent.filter(requested_at__lte=db_now(-SENT_WITHIN_S))
         for probe in late.select_related("endpoint__target"):
-            ended[probe.pk] = _unsent(_LATE.format(SENT_WITHIN_S, words_of_queue(probe)))
-    return sum(finish_probe(probe_id=pk, result=result) for pk, result in ended.items())
+            ends[probe.pk] = _unsent(_LATE.format(SENT_WITHIN_S, words_of_queue(probe)))
+    return sum(finish_probe(probe_id=pk, result=result) for pk, result in ends.items())
 
 
 def _unsent(why: str) -> dict[str, Any]:

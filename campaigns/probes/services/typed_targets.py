@@ -6,9 +6,9 @@ Test requests of a plan that is being written: each step once, in order, with th
 earlier responses gave. A try is the probes with its key; whoever looks on sends the next one."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from django.db import transaction
@@ -21,7 +21,6 @@ from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.plan import Plan, status_fits
 from campaigns.domain.plan.questions import QUESTIONS, Question
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.typed_request import (
     NotUnderstood,
     TypedRequest,
@@ -52,12 +51,20 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
     require(by, Action.EDIT, project)
     require_files([request])
     try:
-        version = _credentials(by, project, request)
+        # The plan that keeps the secret, which is stored nowhere else; None without credentials.
+        version = None
+        if request.auth_kind != AuthKind.NONE:
+            question = QUESTIONS["works"]
+            version = plan_for(by, project, question, request.step, request.auth, host=request.host)
+            if request.secret:
+                keep_secret(by=by, plan=version.plan, secret=request.secret)
+            elif not PlanSecret.objects.filter(plan=version.plan).exists():
+                raise NotUnderstood("The password or token is missing, as in -u ann:secret.")
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
         hold(typed.target)  # so that what is read of it now does not go by itself
         values = {"by": by, "request": request.step, "credentials_of": version}
-        spoken = {"http_version": request.http_version, "redirects": request.redirects}
-        probe = request_probe(endpoint=typed, **spoken, **values)
+        protocol = {"http_version": request.http_version, "redirects": request.redirects}
+        probe = request_probe(endpoint=typed, **protocol, **values)
         for endpoint, is_guess in _others(typed):
             # Without TLS few servers speak HTTP/2, and none was named. One that redirects to the
             # typed address is no twin of it.
@@ -89,47 +96,36 @@ def try_again(*, by: Actor, probe: Probe) -> Probe:
 @transaction.atomic
 def try_other(*, by: Actor, probe: Probe, text: str) -> None:
     """Add the endpoint of the other scheme, and send it the same request. Raises Refused."""
-    typed = probe.endpoint
-    require(by, Action.EDIT, typed.target.project)
+    endpoint = probe.endpoint
+    require(by, Action.EDIT, endpoint.target.project)
     try:
         address = read_address(text)
     except NotUnderstood as fault:
         raise Refused(str(fault)) from None
-    if address.scheme == typed.scheme or address.host != typed.host:
-        other = "HTTP" if typed.scheme == "https" else "HTTPS"
-        raise Refused(f"Enter the {other} URL of {typed.host}.")
-    hold(typed.target)
-    same = {"address": typed.address, "verify_tls": typed.verify_tls}
-    typed.target.endpoints.create(
+    if address.scheme == endpoint.scheme or address.host != endpoint.host:
+        other = "HTTP" if endpoint.scheme == "https" else "HTTPS"
+        raise Refused(f"Enter the {other} URL of {endpoint.host}.")
+    hold(endpoint.target)
+    same = {"address": endpoint.address, "verify_tls": endpoint.verify_tls}
+    endpoint.target.endpoints.create(
         scheme=address.scheme, host=address.host, port=address.port, **same
     )
-    try_untried(by=by, target=typed.target, probe=probe.pk)
+    try_untried(by=by, target=endpoint.target, probe=probe.pk)
 
 
 def try_untried(*, by: Actor, target: Target, probe: int = 0) -> None:
     """Send what was tried last to the endpoints that were added since."""
-    tried = tried_of(target, probe, timezone.now())
-    for endpoint in tried.untried if tried else ():
+    answers = tried_of(target, probe, timezone.now())
+    for endpoint in answers.untried if answers else ():
         request_probe(
             by=by,
             endpoint=endpoint,
-            request=tried.step,
-            credentials_of=PlanVersion.objects.filter(plan=tried.typed.request.get("plan")).last(),
-            redirects="same_origin" if tried.typed.request.get("redirects") else "",
+            request=answers.step,
+            credentials_of=PlanVersion.objects.filter(
+                plan=answers.typed.request.get("plan")
+            ).last(),
+            redirects="same_origin" if answers.typed.request.get("redirects") else "",
         )
-
-
-def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVersion | None:
-    """The plan that keeps the secret, which is stored nowhere else; None without credentials."""
-    if request.auth_kind == AuthKind.NONE:
-        return None
-    question = QUESTIONS["works"]
-    version = plan_for(by, project, question, request.step, request.auth, host=request.host)
-    if request.secret:
-        keep_secret(by=by, plan=version.plan, secret=request.secret)
-    elif not PlanSecret.objects.filter(plan=version.plan).exists():
-        raise NotUnderstood("The password or token is missing, as in -u ann:secret.")
-    return version
 
 
 def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
@@ -157,22 +153,17 @@ def _new_endpoint(
         "address": request.pinned,
         "verify_tls": not request.is_insecure,
     }
+    host = request.host[:80]
+    free = chain([host, f"{host}:{request.port}"], (f"{host} ({number})" for number in count(2)))
     target = create_target(
         by=by,
         project=project,
-        name=next(name for name in _names_for(request) if name not in names),
+        name=next(name for name in free if name not in names),
         environment=[],
         endpoints=[description],
         is_kept=is_kept,
     )
     return target.endpoints.get()
-
-
-def _names_for(request: TypedRequest) -> Iterator[str]:
-    host = request.host[:80]
-    yield host
-    yield f"{host}:{request.port}"
-    yield from (f"{host} ({number})" for number in count(2))
 
 
 def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
@@ -246,8 +237,8 @@ def cells_of_question(
     # The typed one follows further than its twin.
     follows = {each.request.get("redirects", "") for each in probes}
     redirects = "all" if "all" in follows else next(filter(None, follows), "")
-    spoken = request.get("auth", {}), named, redirects
-    version = plan_for(by, target.project, question, step, *spoken, host=host)
+    protocol = request.get("auth", {}), named, redirects
+    version = plan_for(by, target.project, question, step, *protocol, host=host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)
     return [CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms]
@@ -328,7 +319,12 @@ def try_next_step(*, by: Actor, plan: Plan, endpoint: Endpoint, key: str) -> lis
     probes = tried_steps(by, key)
     if len(probes) == min(len(plan.steps), MOST_STEPS) or (probes and not went_well(probes[-1])):
         return probes
-    values, cookies = _saved(plan.steps, probes), _cookies(probes) if plan.session.cookies else ""
+    values = {}
+    for step, probe in zip(plan.steps, probes, strict=False):
+        rules = ((probe.result or {}).get("rules") or [])[len(step.checks) :]
+        for each, rule in zip(step.extract, rules, strict=False):
+            values[each.name] = rule["value"] or ""
+    cookies = _cookies(probes) if plan.session.cookies else ""
     step = with_values(plan, plan.steps[len(probes)], time.time_ns(), values)
     if cookies:
         step = replace(step, headers=(*step.headers, ("Cookie", cookies)))
@@ -351,15 +347,6 @@ def went_well(probe: Probe) -> bool:
         return False
     is_expected = status_fits(result["status"], tuple(probe.request["expected_status"]))
     return is_expected and all(rule["holds"] for rule in result.get("rules") or ())
-
-
-def _saved(steps: Sequence[Step], probes: Sequence[Probe]) -> dict[str, str]:
-    values: dict[str, str] = {}
-    for step, probe in zip(steps, probes, strict=False):
-        rules = ((probe.result or {}).get("rules") or [])[len(step.checks) :]
-        for each, rule in zip(step.extract, rules, strict=False):
-            values[each.name] = rule["value"] or ""
-    return values
 
 
 def _cookies(probes: Sequence[Probe]) -> str:

@@ -69,7 +69,7 @@ def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
     rows: dict[int, list[_RunRow]] = {}
     for row in runs.filter(n__isnull=False).order_by("test_id", "repeat").values_list(*_COLUMNS):
         rows.setdefault(row[0], []).append(_RunRow(*row))
-    measured = tests.filter(pk__in=rows, campaign__started_at__isnull=False)
+    tests_with_runs = tests.filter(pk__in=rows, campaign__started_at__isnull=False)
     return [
         {
             "test_id": test["pk"],
@@ -77,7 +77,7 @@ def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
             **_figures_columns(rows[test["pk"]]),
         }
         | {"facts": facts.get(test["pk"], {})}
-        for test in measured.order_by("pk").values("pk", *_OF_TEST)
+        for test in tests_with_runs.order_by("pk").values("pk", *_OF_TEST)
     ]
 
 
@@ -95,7 +95,7 @@ _OF_TEST = {
 
 
 def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
-    counted = [row for row in rows if row.is_counted]
+    usable = [row for row in rows if row.is_counted]
     states = [row.target_state for row in rows if row.target_state]
     return {
         "n": sum(row.n for row in rows),
@@ -103,10 +103,10 @@ def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
         "trust": best_trust(row.trust for row in rows),
         "target_state": max(states, key=_STATES.index, default=""),
         **{
-            metric: [us for row in counted if (us := row.value_us(metric)) is not None]
+            metric: [us for row in usable if (us := row.value_us(metric)) is not None]
             for metric in ("mean_us", "typical_us", "p50_us", "p95_us", "p99_us")
         },
-        "ends_us": _ends_us([row for row in counted if row.trust != Trust.BUSY] or counted),
+        "ends_us": _ends_us([row for row in usable if row.trust != Trust.BUSY] or usable),
     }
 
 
@@ -158,9 +158,9 @@ def _facts_of(
         hosts.add(host)
         servers.add(", ".join(end or ()))
         libraries.add(library)
-        agreed = [TlsHandshakes.from_json(each) for each in handshakes or ()]
-        tls |= {each.agreed for each in agreed}
-        keys |= {each.certificate for each in agreed}
+        handshakes_agreed = [TlsHandshakes.from_json(each) for each in handshakes or ()]
+        tls |= {each.agreed for each in handshakes_agreed}
+        keys |= {each.certificate for each in handshakes_agreed}
     facts = {
         "Endpoint": str(origin),
         "TLS options": ", ".join(origin.tls.words()),
@@ -220,17 +220,17 @@ class BriefTotals:
         return StoredHistogram(histograms[summary])
 
 
-def known_of(pooled: Total) -> dict[str, Any]:
+def known_of(total: Total) -> dict[str, Any]:
     """By timing its ranks, and the values at them, of tests whose counted runs have this total."""
-    return {name: ranked(timing, POOLED[name]) for name, timing in pooled.timings.items()}
+    return {name: ranked(timing, POOLED[name]) for name, timing in total.timings.items()}
 
 
-def with_known(pooled: Total, values: Mapping[str, Any]) -> Total:
+def with_known(total: Total, values: Mapping[str, Any]) -> Total:
     """The total with what was kept of its timings. For more, the runs' histograms are added up."""
     ranked_ones = {
-        name: _with_ranked(timing, *values[name]) for name, timing in pooled.timings.items()
+        name: _with_ranked(timing, *values[name]) for name, timing in total.timings.items()
     }
-    return replace(pooled, timings=pooled.timings | ranked_ones)
+    return replace(total, timings=total.timings | ranked_ones)
 
 
 def _with_ranked(timing: Timing, ranks: Iterable[int], values_us: Iterable[float]) -> Timing:

@@ -64,8 +64,8 @@ def measurement_of(run: Run) -> Measurement:
 
 def points_of(run: Run) -> list[Point]:
     """Only the run's points; stored ones need no histogram."""
-    stored = RunSummary.objects.filter(run=run).only("chunks")
-    summary = stored.first() if run.is_done else None
+    summaries = RunSummary.objects.filter(run=run).only("chunks")
+    summary = summaries.first() if run.is_done else None
     return measurement_so_far(run).series if summary is None else summary.series
 
 
@@ -115,10 +115,10 @@ def whole_seconds(run: Run) -> int | None:
 def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
     """The stored seconds of its target by machine, warm-up included."""
     rows = run.machine_seconds.order_by("source", "second")
-    stored = rows.values_list("source", "second", "lasted_s", "did")
+    values = rows.values_list("source", "second", "lasted_s", "did")
     return {
         source: [MachinePoint(*row[1:]) for row in of_source]
-        for source, of_source in groupby(stored, key=itemgetter(0))
+        for source, of_source in groupby(values, key=itemgetter(0))
     }
 
 
@@ -169,11 +169,11 @@ def so_far_key(run: Run) -> str:
 def cached_so_far(run: Run) -> Measurement | None:
     """An active run's, as far as a worker of this release has added it up."""
     key = so_far_key(run)
-    stored = None if run.is_done else cache.get_many([key]).get(key)
-    if stored is None:
+    entry = None if run.is_done else cache.get_many([key]).get(key)
+    if entry is None:
         return None
     measurement = _empty(run)
-    measurement.go_on_from(*stored)
+    measurement.go_on_from(*entry)
     return measurement
 
 
@@ -202,7 +202,18 @@ def measurement_so_far(
     if measurement.last_second is not None:
         rows = rows.filter(second__gt=measurement.last_second)
     if not run.is_done:
-        last = _last_whole_second(run, shards, now or timezone.now())
+        live = [shard for shard in shards if shard.state in LIVE_SHARD_STATES]
+        # A second's steps arrive one by one, all of them before the next second's first.
+        n_unsure = 1 if len(run.frozen.plan.steps) > 1 else 0
+        lasts = [-(10**9) if s.last_second is None else s.last_second - n_unsure for s in live]
+        complete = min(lasts, default=10**9)
+        # Side by side an arm's own clock stands still while others have their turn.
+        if run.t0 is None or run.frozen.turns:
+            last = complete
+        else:
+            measuring_since = run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
+            age_s = ((now or timezone.now()) - measuring_since).total_seconds()
+            last = max(complete, floor(age_s - WAIT_FOR_SHARDS_S) - 1)
         rows = rows.filter(second__lte=last if until is None else min(last, until))
     for row in rows.iterator(chunk_size=500):
         measurement.add(row.value(), row.shard)
@@ -245,20 +256,6 @@ def _note_shards(measurement: Measurement, shards: Iterable[Shard]) -> None:
         shard.number: shard.last_second if shard.state == ShardState.DONE else None
         for shard in shards
     }
-
-
-def _last_whole_second(run: Run, shards: list[Shard], now: datetime) -> int:
-    live = [shard for shard in shards if shard.state in LIVE_SHARD_STATES]
-    # A second's steps arrive one by one, all of them before the next second's first.
-    owed = 1 if len(run.frozen.plan.steps) > 1 else 0
-    delivered = [-(10**9) if s.last_second is None else s.last_second - owed for s in live]
-    complete = min(delivered, default=10**9)
-    # Side by side an arm's own clock stands still while others have their turn.
-    if run.t0 is None or run.frozen.turns:
-        return complete
-    measuring_since = run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
-    age_s = (now - measuring_since).total_seconds()
-    return max(complete, floor(age_s - WAIT_FOR_SHARDS_S) - 1)
 
 
 _BATCH = 100  # summaries in memory at once
@@ -322,10 +319,10 @@ class MeasuredRun:
             return ending_text(run.outcome, run.told_reason)
         if self.figures is None or not self.figures.n:
             return NO_TIMES
-        judged = self.judged
-        if judged and not judged.is_usable:
-            return f"No answer: {blame(judged).text}"
-        return judged.target.text if judged and judged.is_saturated else ""
+        judgement = self.judged
+        if judgement and not judgement.is_usable:
+            return f"No answer: {blame(judgement).text}"
+        return judgement.target.text if judgement and judgement.is_saturated else ""
 
     @property
     def has_no_answer(self) -> bool:
@@ -364,28 +361,32 @@ def why_each(alike: Sequence[MeasuredRun]) -> str:
     return f"Each {why[0].lower()}{why[1:]}"
 
 
-def judged_in_short(judged: Judgement) -> str:
+def judged_in_short(judgement: Judgement) -> str:
     """What was not as it should be, for a row; "" of a trusted run of a healthy target that sent
     more than redirects."""
-    if judged.is_in_doubt:
-        words = judged.measurement.state.words.capitalize()
-        return f"{words}: {in_short(blame(judged))}"
-    if judged.target.state in {None, TargetState.HEALTHY}:
-        return next((in_short(each) for each in judged.target.reasons if each.state), "")
-    return f"Target {judged.target.state}: {in_short(judged.target.reasons[0])}"
+    if judgement.is_in_doubt:
+        words = judgement.measurement.state.words.capitalize()
+        return f"{words}: {in_short(blame(judgement))}"
+    if judgement.target.state in {None, TargetState.HEALTHY}:
+        return next((in_short(each) for each in judgement.target.reasons if each.state), "")
+    return f"Target {judgement.target.state}: {in_short(judgement.target.reasons[0])}"
 
 
 def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
     """The runs with their summaries in brief, in one query."""
     runs = list(runs)
-    stored = RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
-    by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(stored)
+    summaries = RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
+    by_pk, totals, rows = (
+        {run.pk: MeasuredRun(run) for run in runs},
+        BriefTotals(),
+        in_brief(summaries),
+    )
     # Not all at once: those of earlier releases are large.
-    measured = {
-        summary.run_id: _measured(by_run[summary.run_id], summary, totals)
-        for summary in (rows.iterator(_BATCH) if len(runs) > _BATCH else rows)
-    }
-    return [measured.get(run.pk) or MeasuredRun(run) for run in runs]
+    for summary in rows.iterator(_BATCH) if len(runs) > _BATCH else rows:
+        run = by_pk[summary.run_id].run
+        measurement = stored_measurement(run, summary, totals.of(summary))
+        by_pk[run.pk] = MeasuredRun(run, measurement, measurement.figures, summary.digest)
+    return [by_pk[run.pk] for run in runs]
 
 
 def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
@@ -395,11 +396,6 @@ def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
     for start in range(0, len(pks), _BATCH):
         batch = rows.in_bulk(pks[start : start + _BATCH])
         yield from measured_runs(batch[pk] for pk in pks[start : start + _BATCH] if pk in batch)
-
-
-def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun:
-    measurement = stored_measurement(run, summary, totals.of(summary))
-    return MeasuredRun(run, measurement, measurement.figures, summary.digest)
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
@@ -429,32 +425,32 @@ class PooledCache:
         self._runs_of_tests = runs_of_tests
         self._known: dict[str, Mapping[str, Any]] | None = None
 
-    def pooled_of(self, counted: Sequence[MeasuredRun]) -> tuple[Total, Figures | None]:
+    def pooled_of(self, own_runs: Sequence[MeasuredRun]) -> tuple[Total, Figures | None]:
         """All requests of the counted runs merged, of their timings only those that are shown
         pooled; figures None if no run counts."""
-        total = pooled_total(counted, POOLED)
-        if not counted:
+        total = pooled_total(own_runs, POOLED)
+        if not own_runs:
             return total, None
         if self._known is None:
-            keys = [_pooled_key(runs) for runs in (*self._runs_of_tests(), counted) if runs]
+            keys = [_pooled_key(runs) for runs in (*self._runs_of_tests(), own_runs) if runs]
             self._known = cache.get_many(keys)
-        key = _pooled_key(counted)
+        key = _pooled_key(own_runs)
         if key not in self._known:
             self._known[key] = known_of(total)
             cache.put_many({key: self._known[key]}, POOLED_DAYS)
         total = with_known(total, self._known[key])
-        return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+        return total, figures_of(total, sum(each.figures.duration_s for each in own_runs))
 
 
-def _pooled_key(counted: Iterable[MeasuredRun]) -> str:
+def _pooled_key(runs: Iterable[MeasuredRun]) -> str:
     """Their seconds decide, which are the same for whoever measured them."""
-    return cache.key_of("pooled", *sorted((each.run.pk, each.digest) for each in counted))
+    return cache.key_of("pooled", *sorted((each.run.pk, each.digest) for each in runs))
 
 
-def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
+def pooled_flows(runs: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
     """Each flow of their plan with all of its requests merged; [] without flows."""
-    duration_s = sum(each.figures.duration_s for each in counted)
-    totals = flow_totals(counted)
+    duration_s = sum(each.figures.duration_s for each in runs)
+    totals = flow_totals(runs)
     return [(name, figures_of(joined(of_runs), duration_s)) for name, of_runs in totals.items()]
 
 
@@ -464,8 +460,8 @@ def flow_totals(runs: Sequence[MeasuredRun]) -> dict[str, list[Total]]:
     if not flows:
         return {}
     pks = [each.run.pk for each in runs]
-    stored = dict(RunSummary.objects.filter(run__in=pks).values_list("run", "steps"))
-    steps = [[Total.from_json(each) for each in stored[pk]] for pk in pks]
+    flows_by_run = dict(RunSummary.objects.filter(run__in=pks).values_list("run", "steps"))
+    steps = [[Total.from_json(each) for each in flows_by_run[pk]] for pk in pks]
     return {
         name: [joined(of_run[step] for step in own) for of_run in steps]
         for name, own in flows.items()

@@ -9,7 +9,7 @@ from typing import Any
 
 from campaigns.domain.analysis.observations import steadiness_of, trend_words
 from campaigns.domain.metrics.figures import curve
-from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of, totals_by_peer
+from campaigns.domain.metrics.injector_end import peers_of, servers_of, totals_by_peer
 from campaigns.domain.metrics.kept_requests import (
     KeptRequests,
     Part,
@@ -61,10 +61,10 @@ from campaigns.runs.queries.runs import kept_of
 
 def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     """The run page's content; without `measurement`, from the stored one."""
-    measured = measurement or measurement_of(run)
-    figures, total, duration_s = measured.figures, measured.total, measured.duration_s
-    plan, state = measured.plan, run_status(run, measured)
-    requests = kept_requests(run, measured)
+    whole = measurement or measurement_of(run)
+    figures, total, duration_s = whole.figures, whole.total, whole.duration_s
+    plan, state = whole.plan, run_status(run, whole)
+    requests = kept_requests(run, whole)
     outliers = (
         "" if state.has_no_answer else outlier_words(requests, total.timing("response"), plan)
     )
@@ -78,17 +78,17 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        **_tables(run, measured, state.judged.why_weak if state.judged else "", duration_s),
+        **_tables(run, whole, state.judged.why_weak if state.judged else "", duration_s),
         phases=phases_of(run, plan, requests),
         slowest=slowest_table(requests, plan),
         requests=drawn_columns(requests, plan),
-        progress=progress_of(measured),
+        progress=progress_of(whole),
         has_no_answer=state.has_no_answer,
         verdicts=state.verdicts,
         trend=""
         if state.has_no_answer
-        else trend_words(*steadiness_of(measured), is_over=state.is_done),
-        facts=run_facts(run, measured),
+        else trend_words(*steadiness_of(whole), is_over=state.is_done),
+        facts=run_facts(run, whole),
         judged=state.judged,
         checks=[*run_checks(state, answers), *([("info", outliers)] if outliers else [])],
         thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
@@ -98,36 +98,34 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
 def report_between(run: Run, report: RunReport, first: int, until: int) -> RunReport | None:
     """A finished run's report with the tables and percentiles of these seconds alone; None where
     they are not stored."""
-    measured = measurement_between(run, first, until)
-    if measured is None or report.has_no_answer:
+    part = measurement_between(run, first, until)
+    if part is None or report.has_no_answer:
         return None
     why_weak = report.judged.why_weak if report.judged else ""
-    return replace(report, **_tables(run, measured, why_weak, float(until)))
+    return replace(report, **_tables(run, part, why_weak, float(until)))
 
 
 def _tables(run: Run, measurement: Measurement, why_weak: str, end_s: float) -> dict[str, Any]:
     """What a report says of its seconds; `end_s`: where the strips of errors end."""
     total = measurement.total
-    labels, attempts = measurement.plan.full_labels, measurement.figures.attempts
+    plan, attempts = measurement.plan, measurement.figures.attempts
+    labels = plan.full_labels
+    peers, duration_s = totals_by_peer(measurement.ends), measurement.duration_s
+    more = [
+        addresses_table(peers, duration_s, plan.nouns, why_weak=why_weak),
+        redirects_table(total),
+        *session_tables(measurement),
+    ]
     return {
         "table": steps_table(measurement, why_weak),
-        "exchange": exchange_table(total, measurement.duration_s),
+        "exchange": exchange_table(total, duration_s),
         "closes": closes_table(total),
-        "more": _more_tables(measurement, why_weak),
+        "more": tuple(each for each in more if each.rows),
         "parts": tables.parts_table(total),
         "errors": errors_of(measurement.failures, labels, measurement.steps, attempts, end_s),
         "vitals": tables.vitals_table(measurement.vitals, shows_hosts=run.shows_machine),
         "curve": curve(total.timing("response")),
     }
-
-
-def _more_tables(measurement: Measurement, why_weak: str) -> tuple[Table, ...]:
-    total, duration_s = measurement.total, measurement.duration_s
-    addresses = addresses_table(
-        totals_by_peer(measurement.ends), duration_s, measurement.plan.nouns, why_weak=why_weak
-    )
-    tables = [addresses, redirects_table(total), *session_tables(measurement)]
-    return tuple(each for each in tables if each.rows)
 
 
 def run_status(run: Run, measurement: Measurement) -> RunStatus:
@@ -245,17 +243,31 @@ def run_facts(run: Run, measurement: Measurement) -> Facts:
     what, why = replay_words(measurement.plan)
     n_ragged = total.count("tls_ragged_eof")
     handshakes = [
-        *_spoken(run),
+        *_protocol(run),
         *_handshakes(total),
         *([[what.capitalize(), f"{counted(n_replayed, 'requests')}: {why}"]] if n_replayed else []),
         *([["Closed without close_notify", count(n_ragged)]] if n_ragged else []),
     ]
+    hosts = sorted({shard.host for shard in run.shards.all() if shard.host})
+    environment = [list(pair) for pair in run.frozen.environment]
+    environment += [
+        [f"Address {peer}", counted(number, "connections")]
+        for peer, number in peers_of(ends).items()
+    ]
+    servers = servers_of(ends)
     groups = [
         ("Load, planned and reached", _load(measurement)),
         ("TLS", tls_facts(run.frozen.endpoint, ends)),
         ("Handshakes", handshakes),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
-        ("Environment", _environment(run, ends)),
+        (
+            "Environment",
+            [
+                *environment,
+                *([["Server", ", ".join(servers)]] if servers else []),
+                *([["Injector hosts", ", ".join(hosts)]] if hosts else []),
+            ],
+        ),
         # Resource shortages that the injectors warned of.
         (
             "Pre-start checks",
@@ -290,7 +302,7 @@ def _load(measurement: Measurement) -> list[list[str]]:
     ]
 
 
-def _spoken(run: Run) -> list[list[str]]:
+def _protocol(run: Run) -> list[list[str]]:
     """The version of HTTP, and who agreed to it: one that a server does not speak is an error."""
     plan, endpoint = run.frozen.plan, run.frozen.endpoint
     if plan.exchange is not None:
@@ -298,37 +310,30 @@ def _spoken(run: Run) -> list[list[str]]:
     version = f"HTTP/{plan.http_version}"
     if plan.http_version != HttpVersion.HTTP_2:
         return [["Protocol", version]]
-    agreed = "by ALPN" if endpoint.is_tls and endpoint.tls.alpn else "by prior knowledge"
+    how = "by ALPN" if endpoint.is_tls and endpoint.tls.alpn else "by prior knowledge"
     streams = f", {counted(plan.streams, 'streams')} a connection" if plan.streams > 1 else ""
-    return [["Protocol", f"{version} {agreed}{streams}"]]
+    return [["Protocol", f"{version} {how}{streams}"]]
 
 
 def _handshakes(total: Total) -> list[list[str]]:
     connections = total.count("connections_opened")
     pairs = [["Connections opened", count(connections)]]
     requests = total.count("ok") + total.count("failed")
-    opened = sum(close_codes(total).values())
-    if opened:
-        pairs.append(["WebSockets opened", count(opened)])
+    n_websockets = sum(close_codes(total).values())
+    if n_websockets:
+        pairs.append(["WebSockets opened", count(n_websockets)])
     elif connections:
         pairs.append(["Requests per connection", f"{requests / connections:,.1f}"])
-    pairs += _window(total)
+    # How often a window was full, and how often it was refilled.
+    n_full, n_refills = total.count("window_throttled"), total.count("window_resumed")
+    if n_full or n_refills:
+        pairs.append(["High mark reached", counted(n_full, "times")])
+        pairs.append(["Refilled after falling below the low mark", counted(n_refills, "times")])
     full, resumed = total.count("tls_full"), total.count("tls_resumed")
     if full or resumed:
         pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
         pairs.append(["TLS handshake, mean", ms(total.timing("tls").mean_us)])
     return pairs
-
-
-def _window(total: Total) -> list[list[str]]:
-    """How often a window was full, and how often it was refilled; [] for other loads."""
-    throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
-    if not throttled and not resumed:
-        return []
-    return [
-        ["High mark reached", counted(throttled, "times")],
-        ["Refilled after falling below the low mark", counted(resumed, "times")],
-    ]
 
 
 def _bytes(total: Total) -> list[list[str]]:
@@ -363,18 +368,3 @@ def _reply_parts(total: Total) -> list[list[str]]:
 def _mean(size: float) -> str:
     """A whole mean as an exact count."""
     return count(int(size)) if size == int(size) else figure(size)
-
-
-def _environment(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
-    hosts = sorted({shard.host for shard in run.shards.all() if shard.host})
-    pairs = [list(pair) for pair in run.frozen.environment]
-    pairs += [
-        [f"Address {peer}", counted(number, "connections")]
-        for peer, number in peers_of(ends).items()
-    ]
-    servers = servers_of(ends)
-    return [
-        *pairs,
-        *([["Server", ", ".join(servers)]] if servers else []),
-        *([["Injector hosts", ", ".join(hosts)]] if hosts else []),
-    ]

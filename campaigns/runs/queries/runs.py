@@ -5,7 +5,7 @@ Which runs lose their seconds by age, and what is kept of those seconds beside t
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
@@ -78,21 +78,21 @@ def planned_of(run: Run) -> Planned:
     load = plan.load
     # A chart's reference line; none for stages or for arrivals of several requests.
     is_level = not load.stages and plan.calls_per_arrival == 1
-    intended = mean_rate_per_s(load) if is_level else None
-    return Planned(planned_duration_s(load), plan.warm_up_s, plan.planned_requests, intended)
+    rate_per_s = mean_rate_per_s(load) if is_level else None
+    return Planned(planned_duration_s(load), plan.warm_up_s, plan.planned_requests, rate_per_s)
 
 
 def chart_plan(run: Run) -> dict[str, Any]:
     """What a run's charts need besides the points. `wholeSeconds`: counts of later seconds are not
     drawn; None while the run is active."""
-    planned = planned_of(run)
+    plan_values = planned_of(run)
     return {
         "run": run.pk,
-        "seconds": planned.seconds,
+        "seconds": plan_values.seconds,
         "wholeSeconds": whole_seconds(run),
-        "warmUp": planned.warm_up_s,
-        "intended": planned.intended_per_s,
-        "intendedText": rate(planned.intended_per_s) if planned.intended_per_s else "",
+        "warmUp": plan_values.warm_up_s,
+        "intended": plan_values.intended_per_s,
+        "intendedText": rate(plan_values.intended_per_s) if plan_values.intended_per_s else "",
         "scheme": run.frozen.endpoint.scheme,
         "nouns": run.frozen.nouns,
         "words": ERROR_WORDS,
@@ -147,7 +147,7 @@ class Happening:
     tone: str = ""
 
 
-def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -> list[Happening]:
+def happenings(run: Run, points: list[Point], *, shows_machines: bool) -> list[Happening]:
     """A run's events, newest first: states, injectors, first errors; and, where the reader may see
     its machines, the injectors' hosts and what was wrong with the exporters of its target."""
     zero = measured_from(run)
@@ -245,7 +245,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
     totals = BriefTotals()
     summaries = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
     summaries = summaries.in_bulk([run.pk for run in runs])
-    measured = [
+    runs_with_figures = [
         None
         if run.trust == Trust.NO_ANSWER or (summary := summaries.get(run.pk)) is None
         else (totals.of(summary), summary.duration_s)
@@ -261,12 +261,14 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             else "Nothing was measured." * run.is_done,
             why_weak=run.judged.why_weak if run.judged else "",
         )
-        for run, each in zip(runs, measured, strict=True)
+        for run, each in zip(runs, runs_with_figures, strict=True)
     ]
     rows = line_cells(lines, _SHOWN)
     has_exchanges = any(run.frozen.is_exchange for run in runs)
     exchanges = (
-        zip(*exchange_columns(measured), strict=True) if has_exchanges else ((),) * len(runs)
+        zip(*exchange_columns(runs_with_figures), strict=True)
+        if has_exchanges
+        else ((),) * len(runs)
     )
     return RunRows(
         tuple(
@@ -297,11 +299,11 @@ class CampaignFailures:
 
 def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
     """The failures of all measured runs, usable or not."""
-    measured = [each for each in runs if each.measurement]
+    with_measurement = [each for each in runs if each.measurement]
     numbers: dict[str, int] = {}
     of_step: dict[int, list[MeasuredRun]] = {}
     rows: dict[tuple[int, str, int], FailureRow] = {}
-    for each in measured:
+    for each in with_measurement:
         measurement = each.measurement
         places = [numbers.setdefault(label, len(numbers)) for label in measurement.plan.full_labels]
         if len(places) == 1:
@@ -317,8 +319,8 @@ def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
         rows=most_frequent_first(rows.values()),
         labels=list(numbers),
         steps=[pooled_total(of_step.get(n, ()), _MOST_FAILURES) for n in range(len(numbers))],
-        attempts=sum(each.figures.attempts for each in measured),
-        length_s=max((each.figures.duration_s for each in measured), default=0.0),
+        attempts=sum(each.figures.attempts for each in with_measurement),
+        length_s=max((each.figures.duration_s for each in with_measurement), default=0.0),
     )
 
 
@@ -351,41 +353,36 @@ def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:
         has_summary, thinned_at=None, measured_at__lt=before, run__state=RunState.DONE
     )
     baselines = Baseline.objects.filter(replaced_at=None, runs__isnull=False).values("runs")
-    rest = old.exclude(_shared(now)).exclude(run__in=baselines)
-    thinned = RunUse.objects.filter(thinned_at__isnull=False)
-    rows = RunUse.objects.filter(Q(pk__in=rest.values("pk")) | Q(pk__in=thinned.values("pk")))
-    return rows.filter(seconds_bytes__gt=0).order_by("thinned_at", "pk")
-
-
-def _shared(now: datetime) -> Q:
     links = ShareLink.objects.filter(revoked_at=None, expires_at__gt=now)
     pks: dict[str, set[int]] = {"campaign": set(), "run": set(), "test": set()}
     for campaign, run, comparison in links.values_list("campaign", "run", "comparison"):
         pks["campaign"].add(campaign)
         pks["run"].add(run)
         for noun, pk, days in references_in(comparison):
-            pks[noun] |= _tests_on(pk, days) if days else {pk}
+            if not days:
+                pks[noun].add(pk)
+            elif test := Test.objects.select_related("plan_version").filter(pk=pk).first():
+                same = Test.objects.filter(same_test_on(test, days))
+                pks[noun] |= set(same.values_list("pk", flat=True))
     campaigns, runs, tests = ({*of} - {None} for of in pks.values())
-    return Q(run__in=runs) | Q(run__campaign__in=campaigns) | Q(run__test__in=tests)
-
-
-def _tests_on(pk: int, days: tuple[date, date]) -> set[int]:
-    test = Test.objects.select_related("plan_version").filter(pk=pk).first()
-    same = Test.objects.filter(same_test_on(test, days)) if test else Test.objects.none()
-    return set(same.values_list("pk", flat=True))
+    in_links = Q(run__in=runs) | Q(run__campaign__in=campaigns) | Q(run__test__in=tests)
+    rest = old.exclude(in_links).exclude(run__in=baselines)
+    thin_rows = RunUse.objects.filter(thinned_at__isnull=False)
+    rows = RunUse.objects.filter(Q(pk__in=rest.values("pk")) | Q(pk__in=thin_rows.values("pk")))
+    return rows.filter(seconds_bytes__gt=0).order_by("thinned_at", "pk")
 
 
 def kept_of(run: Run) -> dict[str, Any] | None:
     """What stays of a run's seconds beside its summary: the warm-up's total, and its injectors'
     parts where they were not all active together; None while the seconds are there."""
-    thinned = RunUse.objects.filter(run=run, thinned_at__isnull=False)
-    return thinned.values_list("kept", flat=True).first()
+    thin_rows = RunUse.objects.filter(run=run, thinned_at__isnull=False)
+    return thin_rows.values_list("kept", flat=True).first()
 
 
 def why_no_seconds(run: Run) -> str:
     """Why the run's seconds cannot be read any more, in a sentence; "" while they can."""
-    thinned = RunUse.objects.filter(run=run, thinned_at__isnull=False)
-    at = thinned.values_list("thinned_at", flat=True).first()
+    thin_rows = RunUse.objects.filter(run=run, thinned_at__isnull=False)
+    at = thin_rows.values_list("thinned_at", flat=True).first()
     if at is None:
         return ""
     return (

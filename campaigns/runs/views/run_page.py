@@ -18,7 +18,7 @@ from campaigns.domain.metrics.outcomes import FailureRow
 from campaigns.domain.presentation.host_use import programs_table
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.presentation.request_tables import Errors
-from campaigns.domain.presentation.results import Answer, RunReport
+from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place, Remedy
@@ -48,10 +48,10 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
     cursor = Cursor(newest_event(run=run))
-    ended = ended_run(run) if run.is_done else None
-    points = ended.noted if ended else points_so_far(run.pk)
-    plan, planned = run.frozen.plan, planned_of(run)
-    report, words = ended.report if ended else report_of(run), ""
+    end_facts = ended_run(run) if run.is_done else None
+    points = end_facts.noted if end_facts else points_so_far(run.pk)
+    plan, intent = run.frozen.plan, planned_of(run)
+    report, words = end_facts.report if end_facts else report_of(run), ""
     if run.is_done and (time_range := _RANGE.fullmatch(time)):
         first, until = map(int, time_range.groups())
         if between := report_between(run, report, first, until):
@@ -71,6 +71,8 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         if run.state != RunState.QUEUED
         else waiting_reason(run.campaign, actor) or "Waiting for earlier runs."
     )
+    n_errors = 0 if report.errors.is_everything else sum(row.count for row in report.errors.rows)
+    errors = [("errors", "Errors", count(n_errors))] if n_errors else []
     return {
         "run": run,
         "report": report,
@@ -84,12 +86,12 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "origin": run.frozen.endpoint.place,
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),
-        "planned": planned,
+        "planned": intent,
         "nouns": plan.nouns,
         "planned_end": planned_end(run),
         "has_points": bool(points),
         # An active run's stream sends its points, all of them to a new viewer.
-        "points": ended and ended.columns,
+        "points": end_facts and end_facts.columns,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
         "machine": machine_report(run) if run.shows_machine else {},
@@ -101,16 +103,14 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "under_way": waiting or ("" if run.is_done else _under_way(run)),
         "waiting": waiting,
         "cursor": cursor,
-        "tabs": _tabs(report),
+        "tabs": [
+            ("result", "Result", ""),
+            *errors,
+            ("machine", "Machine", ""),
+            ("setup", "Setup", ""),
+        ],
         **remedies_context(report.remedies, run.test),
     }
-
-
-def _tabs(report: RunReport) -> list[tuple[str, str, str]]:
-    """(panel, title, how many)."""
-    n_errors = 0 if report.errors.is_everything else sum(row.count for row in report.errors.rows)
-    errors = [("errors", "Errors", count(n_errors))] if n_errors else []
-    return [("result", "Result", ""), *errors, ("machine", "Machine", ""), ("setup", "Setup", "")]
 
 
 def _under_way(run: Run) -> str:
@@ -124,12 +124,12 @@ def _under_way(run: Run) -> str:
             )
         case "finalizing":
             return "The load has ended. Computing the figures."
-    planned, end = planned_of(run), planned_end(run)
-    parts = [f"after {planned.warm_up_s} s of warm-up"] if planned.warm_up_s else []
+    intent, end = planned_of(run), planned_end(run)
+    parts = [f"after {intent.warm_up_s} s of warm-up"] if intent.warm_up_s else []
     if end:
         parts.append(f"ends {localtime(end):%H:%M:%S}")
-    elif planned.requests:
-        parts.append(f"ends after {counted(planned.requests, run.frozen.plan.nouns)}")
+    elif intent.requests:
+        parts.append(f"ends after {counted(intent.requests, run.frozen.plan.nouns)}")
     return " · ".join(parts)
 
 
@@ -166,7 +166,7 @@ class ShownExample:
     note: str
 
 
-def _shown(example: FailureExample) -> ShownExample:
+def _example(example: FailureExample) -> ShownExample:
     request_line, _, headers = example.request.partition("\n")
     status_line, _, reply = example.reply.partition("\n")
     n_bytes = len(example.reply.partition("\n\n")[2].encode())
@@ -184,7 +184,7 @@ def _shown(example: FailureExample) -> ShownExample:
 
 
 def errors_section(
-    errors: Errors, examples: Mapping[Key, list[FailureExample]] | None = None
+    errors: Errors, examples: Mapping[Key, list[FailureExample]] | None
 ) -> dict[str, Any]:
     """What parts/errors.html draws; examples only for those who may see them."""
     by_key = examples or {}
@@ -195,7 +195,7 @@ def errors_section(
                 row,
                 _strip_of(failures, errors.length_s),
                 [
-                    _shown(each)
+                    _example(each)
                     for each in by_key.get(
                         (str(row.cells[1].value or ""), failures.kind, failures.status), ()
                     )
@@ -254,7 +254,11 @@ def worst_test(tests: Iterable[Test], answer: Answer) -> Test | None:
 def _address(place: str, test: Test | None) -> str:
     if place == Place.HOSTS:
         return reverse("injector-list")
-    if not place or test is None or _is_archived(place, test):
+    if not place or test is None:
+        return ""
+    # What is archived is neither edited nor sent anything; a campaign is repeated without it.
+    item = test.plan_version.plan if place == Place.PLAN else test.endpoint.target
+    if place != Place.AGAIN and item.archived_at is not None:
         return ""
     target = test.endpoint.target_id
     match place:
@@ -268,10 +272,3 @@ def _address(place: str, test: Test | None) -> str:
             return reverse("target-measure", args=[target])
     again = reverse("campaign-new", args=[test.campaign.project_id])
     return f"{again}?again={test.campaign_id}"
-
-
-def _is_archived(place: str, test: Test) -> bool:
-    """What is archived is neither edited nor sent anything; a campaign is repeated without it."""
-    if place == Place.PLAN:
-        return test.plan_version.plan.archived_at is not None
-    return place != Place.AGAIN and test.endpoint.target.archived_at is not None

@@ -78,10 +78,19 @@ _STATES = {
 @signed_in_get(Project)
 def run_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     rows = list_runs(actor).filter(campaign__project=project)
-    listed = list_context(request, RunFilterSet, rows, _run_chips(project), nouns="runs", size=RUNS)
-    table = run_rows(listed["page"].rows)
+    targets = project.targets.outside_trash().filter(is_kept=True).order_by("name")
+    plans = project.plans.outside_trash().order_by("name")
+    chips = [
+        Chip("target", "Target", list(targets.values_list("pk", "name"))),
+        Chip("plan", "Plan", list(plans.values_list("pk", "name"))),
+        Chip("state", "State", list(_STATES.items())),
+        *result_chips(),
+        since_chip(),
+    ]
+    rows_of_page = list_context(request, RunFilterSet, rows, chips, nouns="runs", size=RUNS)
+    table = run_rows(rows_of_page["page"].rows)
     context = {
-        **listed,
+        **rows_of_page,
         "project": project,
         "rows": table.rows,
         "has_exchanges": table.has_exchanges,
@@ -91,19 +100,6 @@ def run_list(request: HttpRequest, actor: Actor, project: Project) -> HttpRespon
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
     }
     return render(request, "runs/list.html", context)
-
-
-def _run_chips(project: Project) -> list[Chip]:
-    targets = (
-        project.targets.outside_trash()
-        .filter(is_kept=True)
-        .order_by("name")
-        .values_list("pk", "name")
-    )
-    plans = project.plans.outside_trash().order_by("name").values_list("pk", "name")
-    states = Chip("state", "State", list(_STATES.items()))
-    both = [Chip("target", "Target", list(targets)), Chip("plan", "Plan", list(plans))]
-    return [*both, states, *result_chips(), since_chip()]
 
 
 @signed_in_get(Project)

@@ -21,7 +21,7 @@ from campaigns.campaigns.queries.checks import (
     room_checks,
     room_of,
 )
-from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post, whole
+from campaigns.core.access import find, saved_by, signed_in_form, signed_in_post, whole
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import (
@@ -50,13 +50,16 @@ _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 @signed_in_form(Project, Action.EDIT)
 def search_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     grid = grid_of(project)
-    again = _asked_again(request, project, grid)
+    again = None
+    if "again" in request.GET:
+        rows = Search.objects.filter(campaign__project=project).select_related("campaign__project")
+        again = again_of(find(rows, actor, pk=whole(request.GET["again"])).campaign, grid)
     initial = _initial_again(again, grid) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    begun = _is_kept(request) and saved_by(form, start_search, **how)
-    if begun:
-        return redirect("campaign-detail", campaign=begun.pk)
+    search = _is_kept(request) and saved_by(form, start_search, **how)
+    if search:
+        return redirect("campaign-detail", campaign=search.pk)
     context = {
         **_form_context(form, project),
         "again": again,
@@ -100,24 +103,24 @@ def _page_of(project: Project, form: SearchForm | LadderForm) -> dict[str, Any]:
 
 def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
     context = _page_of(project, form)
-    chosen = form.cell()
-    if chosen is None:
+    cell = form.cell()
+    if cell is None:
         return context
-    (row, arm), known = chosen, form.known()
-    longest_s = known["longest_min"] * 60
-    cost = cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
+    (row, arm), values = cell, form.known()
+    longest_s = values["longest_min"] * 60
+    cost = cost_of_search(row.plan, trial_s=values["trial_s"], longest_s=longest_s)
     return {
         **context,
         "cost": cost,
-        "most": number(known["limit_per_s"]),
+        "most": number(values["limit_per_s"]),
         "usual_trials": USUAL_TRIALS,
         "checks": checks_of_search(
             project,
             row.plan,
             arm.endpoint,
-            known["injectors"],
+            values["injectors"],
             cost,
-            rules_of_text(known["objective"] or ""),
+            rules_of_text(values["objective"] or ""),
         ),
     }
 
@@ -129,8 +132,8 @@ def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     if not picks.plans:
         return {}
     row = next(each for each in grid.plans if str(each.version.pk) in picks.plans)
-    wanted = f"{row.version.pk}.{request.GET.get('arm', '')}"
-    keys = [wanted] if wanted in grid.cells else grid.cells.combined(picks)
+    cell = f"{row.version.pk}.{request.GET.get('arm', '')}"
+    keys = [cell] if cell in grid.cells else grid.cells.combined(picks)
     arm = grid.cells[keys[0]][1] if keys else None
     first_us = queries.first_response_us(row.version, arm.endpoint) if arm else None
     return {
@@ -139,14 +142,6 @@ def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
         "start_per_s": start_for(first_us),
         "limit_per_s": limit_for(most_requests_per_s()),
     }
-
-
-def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
-    """The search of this project that the address asks to run again."""
-    if "again" not in request.GET:
-        return None
-    rows = Search.objects.filter(campaign__project=project).select_related("campaign__project")
-    return again_of(find(rows, actor_of(request), pk=whole(request.GET["again"])).campaign, grid)
 
 
 def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
@@ -172,11 +167,22 @@ def _rules_of(rules) -> str:
 def ladder_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     grid = grid_of(project)
     form = _form(request, project, grid)
-    form.initial = _ladder_values(request, form)
+    # What the address asks for, else what was used last, and the only target.
+    rungs = [key for key in request.GET.getlist("rungs") if key in form.offered_rungs]
+    numbers = {name: whole(request.GET.get(name, "")) for name in ("plan", "target", "endpoint")}
+    number = numbers.pop("endpoint")
+    endpoint = next((a.endpoint for a in form.grid.arms if a.endpoint.pk == number), None)
+    if endpoint:
+        numbers["target"] = endpoint.target_id
+    picks = proposal(form.grid, **numbers)
+    if endpoint:
+        picks = picks._replace(endpoints=[str(endpoint.pk)])
+    picks = picks._replace(endpoints=picks.endpoints[:1])
+    form.initial = {**picks._asdict(), **({"rungs": rungs} if rungs else {})}
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    begun = _is_kept(request) and saved_by(form, start_ladder, **how)
-    if begun:
-        return redirect("campaign-detail", campaign=begun.pk)
+    campaign = _is_kept(request) and saved_by(form, start_ladder, **how)
+    if campaign:
+        return redirect("campaign-detail", campaign=campaign.pk)
     # Why no ladder at all can be made; [] where only what it needs is missing.
     has_arms, has_plans = bool(grid.arms), bool(grid.plans)
     context = {
@@ -204,11 +210,11 @@ def _form(request: HttpRequest, project: Project, grid: Grid) -> LadderForm:
 def _ladder_context(form: LadderForm, project: Project) -> dict[str, Any]:
     """The form with what its ladder takes, once there is a plan and an endpoint."""
     context = _page_of(project, form)
-    known = form.known()
-    version, endpoint = known.pop("version"), known.pop("endpoint")
+    values = form.known()
+    version, endpoint = values.pop("version"), values.pop("endpoint")
     if version is None or endpoint is None:
         return context
-    estimate = estimate_ladder(version.value(), **known)
+    estimate = estimate_ladder(version.value(), **values)
     return {
         **context,
         "estimate": estimate,
@@ -219,19 +225,3 @@ def _ladder_context(form: LadderForm, project: Project) -> dict[str, Any]:
             *room_checks(estimate, room_of(hosts())),
         ],
     }
-
-
-def _ladder_values(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
-    """The plan, the endpoint or target and the rungs that the address asks for, else those used
-    last, and the only target."""
-    rungs = [key for key in request.GET.getlist("rungs") if key in form.offered_rungs]
-    numbers = {name: whole(request.GET.get(name, "")) for name in ("plan", "target", "endpoint")}
-    number = numbers.pop("endpoint")
-    endpoint = next((a.endpoint for a in form.grid.arms if a.endpoint.pk == number), None)
-    if endpoint:
-        numbers["target"] = endpoint.target_id
-    picks = proposal(form.grid, **numbers)
-    if endpoint:
-        picks = picks._replace(endpoints=[str(endpoint.pk)])
-    picks = picks._replace(endpoints=picks.endpoints[:1])
-    return {**picks._asdict(), **({"rungs": rungs} if rungs else {})}

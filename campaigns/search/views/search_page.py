@@ -16,13 +16,11 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.capacity import (
     MOST_SEARCHES,
     NARROW,
-    CapacityInterval,
     Ending,
     TrialResult,
 )
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.presets import USUAL_TRIALS
-from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.capacity_words import RESULT_WORDS, objective_words
 from campaigns.domain.presentation.charts import (
     CROSS,
@@ -85,7 +83,11 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     is_live = campaign.state in {"running", "stopping"}
     has_answer = report.capacity is not None
     is_near = has_answer and (trials == "near" or (trials != "all" and report.ending is not None))
-    made = _near_answer(report) if is_near else report.made[::-1]
+    trials_shown = report.made[::-1]
+    if is_near:  # the fastest first
+        low, high = report.capacity.rate_per_s / _NEAR, report.capacity.rate_per_s * _NEAR
+        near = [each for each in report.made if low <= each.trial.rate_per_s <= high]
+        trials_shown = sorted(near, key=lambda each: -each.trial.rate_per_s)
     knows_machine = any(each.target_cpu is not None for each in busy.values())
     return {
         "campaign": campaign,
@@ -99,7 +101,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "first_responses": first_requests_of(campaign, actor),
         "cursor": cursor,
-        "charts": search_charts(report, made, busy, now_per_s),
+        "charts": search_charts(report, trials_shown, busy, now_per_s),
         "rules": _search_rules(report, tests[0].plan_version.value().warm_up_s),
         "limiter": limiter,
         # The sentence tells it already, or the page beside it.
@@ -111,7 +113,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         else list(open_questions(report, tests[0], limiter, knows_machine=knows_machine)),
         "steps_to_come": steps_to_come(report) if is_live else [],
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
-        "trials": trials_table(made, busy, by_rate=is_near, with_target=knows_machine),
+        "trials": trials_table(trials_shown, busy, by_rate=is_near, with_target=knows_machine),
         # (word, query, whether it is chosen)
         "switches": [("all", "all", not is_near), ("near the answer", "near", is_near)]
         if has_answer
@@ -125,28 +127,34 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     }
 
 
-def _near_answer(report: queries.SearchReport) -> list[queries.MadeTrial]:
-    """The fastest first."""
-    low, high = report.capacity.rate_per_s / _NEAR, report.capacity.rate_per_s * _NEAR
-    near = [each for each in report.made if low <= each.trial.rate_per_s <= high]
-    return sorted(near, key=lambda each: -each.trial.rate_per_s)
-
-
 def search_charts(
     report: queries.SearchReport,
-    made: Sequence[queries.MadeTrial],
+    trials: Sequence[queries.MadeTrial],
     busy: queries.BusyByRun,
-    now_per_s: float | None = None,
+    now_per_s: float | None,
 ) -> Charts | None:
     """These trials by their rate: a response time beside the objective, and who was how busy.
     `now_per_s`: the rate of the trial under way. None without a trial with response times."""
-    metric, limit_ms = _objective(report.rules)
-    timed = {each: us / 1000 for each in made if (us := getattr(each.run, f"{metric}_us"))}
-    if not timed:
+    # The first response time of the objective and its limit.
+    limits = (
+        (rule.metric, rule.limit * _IN_MS[rule.unit])
+        for rule in report.rules
+        if rule.metric in ("p50", "p95", "p99", "mean") and rule.is_of_all
+    )
+    metric, limit_ms = next(limits, ("p95", 0.0))
+    ms_by_trial = {each: us / 1000 for each in trials if (us := getattr(each.run, f"{metric}_us"))}
+    if not ms_by_trial:
         return None
-    ordered = sorted(timed, key=lambda each: each.trial.rate_per_s)
-    rates = sorted({each.trial.rate_per_s for each in ordered})
-    marks, bands = _answer_marks(report.capacity)
+    by_rate = sorted(ms_by_trial, key=lambda each: each.trial.rate_per_s)
+    rates = sorted({each.trial.rate_per_s for each in by_rate})
+    marks, bands = [], []
+    if (capacity := report.capacity) and capacity.low is None:
+        marks = [Mark(at=capacity.rate_per_s, label=f"about {rate(capacity.rate_per_s)}")]
+    elif capacity:
+        ends = f"{rate(capacity.low)} to {rate(capacity.high)}"
+        words = f"{rate(capacity.rate_per_s)}, shaded: {ends}"
+        marks = [Mark(at=capacity.rate_per_s, label=words, colour="ink")]
+        bands = [Band(low=capacity.low, high=capacity.high)]
     if limit_ms:
         label = f"objective {ms(limit_ms * 1000)}"
         marks.append(Mark(axis="y", at=limit_ms, label=label, colour="bad", dash=(5, 4)))
@@ -155,15 +163,15 @@ def search_charts(
     series, keys = [], []
     for result, (style, _) in _LOOKS.items():
         rows = []
-        for each in (each for each in ordered if each.trial.result == result):
-            number, value_ms = each.run.repeat, timed[each]
+        for each in (each for each in by_rate if each.trial.result == result):
+            number, value_ms = each.run.repeat, ms_by_trial[each]
             words = f"trial {number}: {ms(value_ms * 1000)}, {RESULT_WORDS[result]}"
             words += f": {each.trial.reason}" if each.trial.reason else ""
             link = f"&trials=all#trial-{number}"
             rows.append((each.trial.rate_per_s, value_ms, words, link))
         if rows:
-            named = columns("x y texts links", rows)
-            series.append(Series(style=style, look="dots", radius=4.5, **named))
+            points = columns("x y texts links", rows)
+            series.append(Series(style=style, look="dots", radius=4.5, **points))
             keys.append((style, RESULT_WORDS[result]))
     return Charts(
         "trials",
@@ -184,20 +192,10 @@ def search_charts(
                 keys=keys,
             ),
             *_searches_panel(report, bands, marks),
-            *_busy_panel(ordered, busy),
+            *_busy_panel(by_rate, busy),
         ],
         places=Places(x=rates, at=[f"{rate(each)}/s" for each in rates]),
     )
-
-
-def _answer_marks(found: CapacityInterval | None) -> tuple[list[Mark], list[Band]]:
-    if found is None:
-        return [], []
-    if found.low is None:
-        return [Mark(at=found.rate_per_s, label=f"about {rate(found.rate_per_s)}")], []
-    words = f"{rate(found.rate_per_s)}, shaded: {rate(found.low)} to {rate(found.high)}"
-    mark = Mark(at=found.rate_per_s, label=words, colour="ink")
-    return [mark], [Band(low=found.low, high=found.high)]
 
 
 def _searches_panel(
@@ -226,18 +224,18 @@ def _searches_panel(
     )
 
 
-def _busy_panel(ordered: Sequence[queries.MadeTrial], busy: queries.BusyByRun) -> Iterator[Chart]:
+def _busy_panel(trials: Sequence[queries.MadeTrial], busy: queries.BusyByRun) -> Iterator[Chart]:
     """None where nobody told anything."""
     series = []
     for number, (key, words) in enumerate(_BUSY.items()):
         rows = [
             (each.trial.rate_per_s, 100 * min(1.0, share), percent(share, decimals=0))
-            for each in ordered
+            for each in trials
             if (share := getattr(busy[each.run.pk], key)) is not None
         ]
         if rows:
-            named = columns("x y texts", rows)
-            series.append(Series(name=words, style=line_style(number), radius=4, **named))
+            points = columns("x y texts", rows)
+            series.append(Series(name=words, style=line_style(number), radius=4, **points))
     if series:
         yield Chart(
             "busy",
@@ -252,16 +250,12 @@ def _busy_panel(ordered: Sequence[queries.MadeTrial], busy: queries.BusyByRun) -
         )
 
 
-def _objective(rules: Sequence[Threshold]) -> tuple[str, float]:
-    """The first response time of the objective and its limit in ms; p95 and 0 without one."""
-    for rule in rules:
-        if rule.metric in ("p50", "p95", "p99", "mean") and rule.is_of_all:
-            return rule.metric, rule.limit * _IN_MS[rule.unit]
-    return "p95", 0.0
-
-
 def trials_table(
-    made: Sequence[queries.MadeTrial], busy: queries.BusyByRun, *, by_rate: bool, with_target: bool
+    trials: Sequence[queries.MadeTrial],
+    busy: queries.BusyByRun,
+    *,
+    by_rate: bool,
+    with_target: bool,
 ) -> Table:
     """`with_target`: the CPU of the target's machine is known."""
     heads = (
@@ -274,26 +268,26 @@ def trials_table(
         Column("injector_cpu", "injector", "CPU, %"),
         Column("result", "result", is_text=True),
     )
-    rows = tuple(_trial_row(each, busy, with_target=with_target) for each in made)
+    rows = tuple(_trial_row(each, busy, with_target=with_target) for each in trials)
     note = "within 5 % of the answer, by rate" if by_rate else "newest first"
-    results = Counter(each.trial.result for each in made)
+    results = Counter(each.trial.result for each in trials)
     if results[TrialResult.PASSED] and results[TrialResult.FAILED]:
-        lowest = min(e.trial.rate_per_s for e in made if e.trial.result == TrialResult.FAILED)
-        highest = max(e.trial.rate_per_s for e in made if e.trial.result == TrialResult.PASSED)
+        lowest = min(e.trial.rate_per_s for e in trials if e.trial.result == TrialResult.FAILED)
+        highest = max(e.trial.rate_per_s for e in trials if e.trial.result == TrialResult.PASSED)
         if lowest <= highest:
             note += f"; between {rate(lowest)} and {rate(highest)}/s trials both passed and failed"
     return Table("trials", "Trials", heads, rows, "trial", note)
 
 
-def _trial_row(made: queries.MadeTrial, busy: queries.BusyByRun, *, with_target: bool) -> Row:
-    run, trial, used = made.run, made.trial, busy[made.run.pk]
+def _trial_row(row: queries.MadeTrial, busy: queries.BusyByRun, *, with_target: bool) -> Row:
+    run, trial, use = row.run, row.trial, busy[row.run.pk]
     broken = {each.metric for each in run.verdicts if each.is_broken and each.is_of_all}
     attempts = (run.n or 0) + (run.errors or 0)
     errors = Figure((run.errors or 0) / attempts * 100 if attempts else None)
-    shares = [used.target_cpu, used.injector_cpu][0 if with_target else 1 :]
+    shares = [use.target_cpu, use.injector_cpu][0 if with_target else 1 :]
     result = ": ".join(filter(None, [RESULT_WORDS[trial.result], trial.reason]))
     cells = (
-        text_cell(str(made.search or "first")),
+        text_cell(str(row.search or "first")),
         text_cell(f"{timezone.localtime(run.t0):%H:%M:%S}" if run.t0 else ""),
         Cell(trial.rate_per_s, rate(trial.rate_per_s)),
         *(_percentile(run, q, broken) for q in (P50, P95, P99)),
@@ -317,29 +311,25 @@ def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
 def _search_rules(report: queries.SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
     """[(what, words)]"""
     search, campaign = report.search, report.search.campaign
-    measured = f"{duration(search.trial_s)} measured"
+    length = f"{duration(search.trial_s)} measured"
     n = Counter(each.trial.result for each in report.made)
     open = n[TrialResult.UNTRUSTED]
-    left = f", {open} not counted" if open else ""
-    ended = campaign.finished_at or timezone.now()
+    more = f", {open} not counted" if open else ""
+    ended_at = campaign.finished_at or timezone.now()
+    capacity, narrow = report.answer.capacity, percent(NARROW, decimals=0)
+    end = []
+    if report.ending == Ending.FOUND and capacity and capacity.low is not None:
+        end = [("Ended", f"interval {percent(capacity.width)} wide, asked for {narrow}")]
+    elif report.ending is None:
+        latest = report.search.latest_words
+        end = [("Ends", f"interval at most {narrow} wide, {MOST_SEARCHES} searches, or {latest}")]
     return [
         ("Objective", objective_words(report.rules)),
-        ("One trial", f"{duration(warm_up_s)} warm-up, {measured}" if warm_up_s else measured),
+        ("One trial", f"{duration(warm_up_s)} warm-up, {length}" if warm_up_s else length),
         ("After a failed trial", "waits until the first request is answered again"),
-        ("Trials", f"{n[TrialResult.PASSED]} passed, {n[TrialResult.FAILED]} failed{left}"),
+        ("Trials", f"{n[TrialResult.PASSED]} passed, {n[TrialResult.FAILED]} failed{more}"),
         ("Starts at", f"{rate(search.start_per_s)} requests/s"),
         ("Never above", f"{rate(search.limit_per_s)} requests/s"),
-        ("Took", duration(round((ended - campaign.started_at).total_seconds()))),
-        *_end(report),
+        ("Took", duration(round((ended_at - campaign.started_at).total_seconds()))),
+        *end,
     ]
-
-
-def _end(report: queries.SearchReport) -> list[tuple[str, str]]:
-    """The first line says how it ended otherwise."""
-    capacity, narrow = report.answer.capacity, percent(NARROW, decimals=0)
-    if report.ending == Ending.FOUND and capacity and capacity.low is not None:
-        return [("Ended", f"interval {percent(capacity.width)} wide, asked for {narrow}")]
-    if report.ending is not None:
-        return []
-    latest = report.search.latest_words
-    return [("Ends", f"interval at most {narrow} wide, {MOST_SEARCHES} searches, or {latest}")]
