@@ -169,7 +169,7 @@ def gap_words(rows: Sequence[PairResult], *, or_more: bool = False) -> str:
         for interval in (row.interval for row in rows)
         if interval
         for end in (interval.low, interval.high)
-        for time_us in (interval.baseline, interval.baseline * interval.ratio / end)
+        for time_us in (interval.baseline, interval.candidate / end)
     ]
     if not gaps_ms:
         return ""
