@@ -396,8 +396,8 @@ class LadderList(APIView):
         made once and used again. Its rungs are under `ladder` of `campaigns/{id}/tables/`."""
         data, actor = fields.validated(NewLadder, request.data), actor_of(request)
         project = find(Project, request, pk=data.pop("project"))
-        names = {name: data.pop(name) for name in ("plan", "version", "endpoint") if name in data}
-        (cell,) = cells_of(actor, project, [names])
+        row = {name: data.pop(name) for name in ("plan", "version", "endpoint") if name in data}
+        (cell,) = cells_of(actor, project, [row])
         tags = data.pop("tags", None)
         campaign = start_ladder(
             by=actor, project=project, version=cell.plan_version, endpoint=cell.endpoint, **data

@@ -328,8 +328,8 @@ def endpoints_to_propose(
             if len({each.scheme for each in candidates}) == len(TLS_TWINS):
                 return candidates
     last = [use for use in grid.used if use.target == target.pk]
-    use = {each.endpoint for each in last if each.at == last[0].at}
-    if not schemes and (again := [each for each in fitting if each.pk in use]):
+    endpoint_ids = {each.endpoint for each in last if each.at == last[0].at}
+    if not schemes and (again := [each for each in fitting if each.pk in endpoint_ids]):
         return again
     if not schemes:
         return fitting[:1]

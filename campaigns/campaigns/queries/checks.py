@@ -129,9 +129,9 @@ def answer_checks(
             yield Check("warn", f"{name} failed over {scheme}, {_ago(now, latest.at)}: {what}")
         elif latest:
             good.setdefault(name, []).append((scheme, latest.at))
-    for name, text in good.items():
-        schemes = and_joined(list(dict.fromkeys(scheme for scheme, _ in text)))
-        oldest = min(at for _, at in text)
+    for name, replies in good.items():
+        schemes = and_joined(list(dict.fromkeys(scheme for scheme, _ in replies)))
+        oldest = min(at for _, at in replies)
         yield Check("good", f"{name} answers over {schemes}, {_ago(now, oldest)}")
 
 
