@@ -163,3 +163,18 @@ def test_two_who_open_one_link_do_not_both_join(link, as_charlie, project):
     with pytest.raises(Refused):
         accept_invitation(by=Actor(user=User.objects.create_user("dave")), secret=link)
     assert project.memberships.count() == 4
+
+
+def test_a_project_has_so_many_open_invitations_and_dead_ones_let_nobody_in(
+    as_alice, as_bob, link, project, monkeypatch
+):
+    monkeypatch.setattr("campaigns.accounts.services.MOST_OPEN", 1)
+    with pytest.raises(Refused):
+        invite(by=as_alice, project=project, role="viewer")
+    with pytest.raises(Forbidden):
+        accept_invitation(by=Actor(), secret=link)
+    revoke_invitation(by=as_alice, invitation=Invitation.objects.get())
+    with pytest.raises(Refused):
+        accept_invitation(by=as_bob, secret=link)
+    with pytest.raises(Refused):
+        join(secret=link, username="lena", password="quiet-Harbour-42")

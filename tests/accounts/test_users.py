@@ -6,7 +6,12 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.urls import reverse
 
-from campaigns.accounts.services import create_account, set_active, set_administrator
+from campaigns.accounts.services import (
+    create_account,
+    make_reset_link,
+    set_active,
+    set_administrator,
+)
 from campaigns.accounts.tokens import create_token
 from campaigns.core.permissions import Actor, Scope
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
@@ -50,6 +55,25 @@ def test_a_new_user_sets_a_password_by_the_link_that_is_shown_once(client, adam)
 def test_a_name_that_is_taken_is_refused_whatever_its_case(as_adam, alice):
     with pytest.raises(InvalidFields):
         create_account(by=as_adam, username="Alice")
+
+
+def test_an_address_belongs_to_one_account(as_adam):
+    first = create_account(by=as_adam, username="zoe", email="zoe@shop.example")
+    with pytest.raises(InvalidFields) as refusal:
+        create_account(by=as_adam, username="zoe2", email="ZOE@shop.example")
+    assert set(refusal.value.errors) == {"email"}
+    assert not first.is_superuser
+    options = {"username": "root2", "is_administrator": True}
+    assert User.objects.get(pk=create_account(by=as_adam, **options).pk).is_superuser
+
+
+def test_a_disabled_account_gets_no_reset_link(as_adam, bob):
+    set_active(by=as_adam, user=bob, is_active=False)
+    set_active(by=as_adam, user=bob, is_active=False)  # which changes nothing more
+    assert AuditEntry.objects.filter(deed="account_disabled").count() == 1
+    bob.refresh_from_db()
+    with pytest.raises(Refused):
+        make_reset_link(by=as_adam, user=bob)
 
 
 def test_only_administrators_change_users(as_alice, bob):

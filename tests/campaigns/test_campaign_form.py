@@ -51,6 +51,23 @@ def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(as_editor, project, 
     assert not Campaign.objects.exists()
 
 
+def test_a_sweep_varies_one_number_that_all_plans_have(as_editor, project, target):
+    """The last plan has no rate."""
+    timed = make_plan(project, "Open", spec=plan_spec(model="open", rate_per_s=9, duration_s=1))
+    closed = make_plan(project, "Closed", spec=plan_spec(model="closed", connections=2, requests=9))
+    of_rate = {"sweep_field": "rate_per_s", "sweep_values": "10, 20"}
+    for plan, typed, names in [
+        (timed, {"sweep_values": "10, 20"}, {"sweep_field"}),
+        (timed, {"sweep_field": "rate_per_s"}, {"sweep_values"}),
+        (timed, {**of_rate, "injectors": "1, 2"}, {"injectors"}),
+        (timed, {**of_rate, "sweep_values": "ten"}, {"sweep_values"}),
+        (closed, of_rate, {"sweep_values"}),
+    ]:
+        data = fields(cells(plan, target, ("http", "new")), **typed)
+        assert as_editor.post(new_url(project), data).context["form"].errors.keys() == names, typed
+    assert not Campaign.objects.exists()
+
+
 def test_cells_of_another_project_are_no_choice(as_editor, project, target, version):
     other = make_endpoint(make_target(make_project("Elsewhere")))
     ticked = [f"{version.pk}.{other.pk}.new"]

@@ -6,7 +6,9 @@ import pytest
 from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.units import THIN
 from campaigns.models import Campaign
 from campaigns.runs.services import keep_figures
 from tests.compare.test_compared_tests import FAST, SLOW, campaigns
@@ -89,6 +91,22 @@ def test_it_is_none_of_the_tests_of_an_answer(tests):
     assert "echo" not in plain_text(answer.sentence)
     assert answer.tests[0].label == "HTTP new connection"
     assert answer.n_runs == 6
+
+
+def test_a_campaign_tells_its_reference_and_whether_that_moved(tests):
+    run_in_blocks(tests, [FAST, ECHO])
+    first = ended(tests, day=1)
+    assert reference_sentence(first) == f"Reference: 2.00{THIN}ms"
+    sentences = {}
+    for day, echo in [(2, ECHO), (3, SLOWER_ECHO)]:
+        later = same_again(tests)
+        run_in_blocks(later, [FAST, echo])
+        sentences[day] = reference_sentence(ended(later, day=day))
+    assert sentences[2].startswith(f"Reference: 2.00{THIN}ms, ")
+    assert sentences[3].startswith(f"Reference: 2.30{THIN}ms, ")
+    assert sentences[2].partition(", ")[2] != sentences[3].partition(", ")[2]
+    empty = same_again(tests)
+    assert reference_sentence(Campaign.objects.get(pk=empty[0].campaign_id)) == ""
 
 
 def test_references_alone_are_tests(tests):

@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -232,3 +233,15 @@ def test_what_runs_stops_the_whole_deletion_and_the_page_says_why(as_owner, proj
     page = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
     assert "study is running. Stop it first." in text_of(page)
     assert Campaign.objects.outside_trash().count() == 2
+
+
+def test_two_ticked_campaigns_are_compared_the_older_as_the_baseline(as_owner, project):
+    pks = [make_campaign(project, name).pk for name in ("old", "new")]
+    url = bulk_url("campaign", project)
+    answer = as_owner.post(url, {"pk": pks[::-1], "do": "compare"})
+    query = parse_qs(urlsplit(answer.url).query)
+    assert query == {"a": [f"campaign-{pks[0]}"], "b": [f"campaign-{pks[1]}"]}
+    refusal = as_owner.post(url, {"pk": pks[:1], "do": "compare"}, follow=True)
+    assert "1 is ticked" in refusal.content.decode()
+    refusal = as_owner.post(url, {"pk": pks, "do": "tag", "tag": " "}, follow=True)
+    assert "Enter the tag first" in refusal.content.decode()

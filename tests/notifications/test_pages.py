@@ -7,15 +7,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, Campaign
 from campaigns.notifications import services, views
-from campaigns.notifications.models import NotificationChannel, NotificationDelivery
+from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
 from campaigns.projects.services import decrypt, rotate_secrets
 from tests.factories import make_campaign, make_run, make_test
 from tests.notifications.receivers import http_receiver
 from tests.notifications.scenes import delivering, make_channel
 
 pytestmark = pytest.mark.django_db(transaction=True)
+OWN_EMAIL = {"project": None, "kind": "email", "label": "", "kinds": []}
 ADDRESS = "https://hooks.shop.example/s3cr3t-path"
 
 
@@ -255,3 +257,21 @@ def test_an_ended_campaign_takes_the_sentence_away(as_user, bob, project):
         f"/campaigns/{campaign.pk}/", headers={"X-Requested-With": "XMLHttpRequest"}
     )
     assert '<div data-live="notified"></div>' in again.content.decode()
+
+
+def test_a_channel_obeys_its_owner_and_its_kind(as_alice, as_bob, alice, project, settings):
+    own = make_channel(user=alice, kind=ChannelKind.EMAIL)
+    with pytest.raises(Forbidden):
+        services.choose_kinds(by=as_bob, channel=own, kinds=[])
+    with pytest.raises(Refused):
+        services.replace_secret(by=as_alice, channel=own)
+    settings.HAS_EMAIL = True
+    for address in ("nobody", "", "a" * 5000):
+        with pytest.raises(InvalidFields):
+            services.add_channel(by=as_alice, **OWN_EMAIL, address=address)
+    changes = {"label": "me", "kinds": ["campaign.ended"], "address": "me@shop.example"}
+    row = services.change_channel(by=as_alice, channel=own, **changes)
+    assert (row.label, decrypt(row.address)) == ("me", "me@shop.example")
+    NotificationChannel.objects.update(paused_at=timezone.now())
+    with pytest.raises(Refused):
+        services.send_test(by=as_alice, channel=own)

@@ -128,7 +128,7 @@ def test_kind_and_detail_stand_together_wherever_a_failure_does(viewer, project)
         assert words in viewer.get(reverse(name, args=[pk])).getvalue().decode()
 
 
-REMEDY = "Check the port, and that the server listens on this address"
+REMEDY = "Check the port, and the address that the server listens on"
 
 
 @pytest.fixture

@@ -83,6 +83,8 @@ def _take(draft: RequestDraft, name: str, value: Any, omissions: Omissions) -> N
         raise NotUnderstood(
             f"-{name}: the paste does not say what its variable is. Paste the lines before, too."
         )
+    if value is True and name.lower() in _SENT:
+        raise NotUnderstood(f"-{name} has no value. Add one, or leave it out.")
     match name.lower():
         case "uri":
             draft.url = str(value)
@@ -150,9 +152,8 @@ class _ParameterReader:
                 raise self.fault()
 
     def fault(self) -> NotUnderstood:
-        return NotUnderstood(
-            f"This PowerShell cannot be read at {shortened(self.text[self.at :])}."
-        )
+        where = shortened(self.text[self.at :].strip()) or "its end"
+        return NotUnderstood(f"This PowerShell cannot be read at {where}.")
 
     def value(self) -> Any:
         """A text, a number, a table, or what a variable is; None where nobody says."""

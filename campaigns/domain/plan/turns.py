@@ -269,7 +269,7 @@ def plan_alone(plan: Plan) -> Plan:
     machine judge it."""
     load, rules = plan.load, tuple(each for each in plan.thresholds if each.is_of_machine)
     planned_s = planned_duration_s(load)
-    if load.requests and planned_s and planned_s > ALONE_S:
+    if load.requests and load.model != Model.OVER and planned_s and planned_s > ALONE_S:
         requests = ceil(load.requests * ALONE_S / planned_s)
         return replace(plan, thresholds=rules, load=replace(load, requests=requests))
     shorter = plan_in_turns(plan, 1, min(ALONE_S, planned_s or ALONE_S))

@@ -88,6 +88,8 @@ def test_what_no_tool_can_has_a_command_of_none():
         {"load": {"model": "window", "low": 2, "high": 4, "requests": 9}},
         {"steps": [{"path": "/", "checks": [{"kind": "text", "value": "ok"}]}]},
         {"flows": [{"name": "browse", "share": 1, "steps": 1}]},
+        {"steps": [{"path": "/${id}"}], "variables": {"csv": "id\n7"}},
+        {"redirects": "all"},
     ]:
         for tool in ["ab", "httperf", "wrk", "k6"]:
             assert of(tool, **get(CLOSED) | {"connection_mode": "new"} | changes).command == ""
@@ -218,3 +220,18 @@ def test_what_h2load_cannot_send_has_no_command():
     ]:
         given = {"connection_mode": "keep-alive"} | spec
         assert of("h2load", **given, http_version="2").command == ""
+
+
+def test_methods_of_ab_and_gaps_of_httperf_are_options():
+    counted = {"model": "closed", "connections": 8, "requests": 10}
+    new = {"connection_mode": "new"}
+    for method, option in [("HEAD", " -i "), ("DELETE", " -m DELETE ")]:
+        assert option in of("ab", **get(counted, method=method, **new)).command
+    assert of("ab", **get(counted, method="DELETE", body="x", **new)).command == ""
+    drawn = {"distribution": "uniform", "uniform_min_s": 0.5, "uniform_max_s": 2}
+    command = of("httperf", **get({"model": "open", **drawn, "requests": 9}, **new)).command
+    assert " --period u0.5,2 " in f"{command} "
+    timed = {"model": "sequential", "duration_s": 9}
+    assert of("httperf", **get(timed, **new)).command == ""
+    h2 = {"http_version": "2", "connection_mode": "keep-alive"}
+    assert "':method: PUT'" in of("h2load", **get(counted, method="PUT", **h2)).command

@@ -228,6 +228,40 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
     assert login.form == (("user", "string"),)
 
 
+def test_the_values_of_a_document_are_its_examples_defaults_and_least_numbers():
+    for schema, value in [
+        ({"type": "integer", "minimum": 3}, "3"),
+        ({"type": "string", "enum": ["b", "c"]}, "b"),
+        ({"type": "string", "default": "d"}, "d"),
+        ({"type": "string", "examples": ["e"]}, "e"),
+        ({"oneOf": [{"type": "string", "example": "f"}]}, "f"),
+    ]:
+        parameter = {"name": "q", "in": "query", "required": True, "schema": schema}
+        operation = {"get": {"parameters": [parameter]}}
+        (request,) = read_paste(json.dumps({**OPENAPI, "paths": {"/": operation}})).requests
+        assert request.path.endswith(f"/?q={value}"), schema
+    named = {"name": "q", "in": "query", "required": True, "examples": {"one": {"value": "g"}}}
+    written = {"name": "q", "in": "query", "required": True}
+    written["content"] = {"application/json": {"schema": {"const": 7}}}
+    for parameter, value in [(named, "g"), (written, "7")]:
+        operation = {"get": {"parameters": [parameter]}}
+        (request,) = read_paste(json.dumps({**OPENAPI, "paths": {"/": operation}})).requests
+        assert request.path.endswith(f"/?q={value}")
+    body = {"in": "body", "name": "b", "schema": {"properties": {"n": {"type": "integer"}}}}
+    swagger = {"swagger": "2.0", "host": "a", "paths": {"/": {"post": {"parameters": [body]}}}}
+    (request,) = read_paste(json.dumps(swagger)).requests
+    assert set(json.loads(request.step["body"])) == {"n"}
+    binary, table = {"type": "string", "format": "binary"}, {"properties": {"n": {"const": 1}}}
+    for kind, schema, note in [
+        ("application/octet-stream", binary, ""),
+        ("application/xml", table, "Left out: a body of application/xml."),
+    ]:
+        post = {"requestBody": {"content": {kind: {"schema": schema}}}}
+        paste = read_paste(json.dumps({**OPENAPI, "paths": {"/": {"post": post}}}))
+        (request,) = paste.requests
+        assert (paste.note, bool(request.body_file)) == (note, not note)
+
+
 @pytest.mark.long
 def test_hostile_text_is_refused_soon():
     deep = {"properties": {f"p{n}": {"$ref": "#/components/schemas/Deep"} for n in range(30)}}
@@ -429,3 +463,67 @@ def test_redirects_are_followed_where_the_command_does():
         request = read_paste(text).requests[0]
         assert request.redirects == redirects
         assert (" -L" in request.text) == bool(redirects)
+
+
+def entry(url, **more) -> dict:
+    return {"log": {"entries": [{"request": {"method": "GET", "url": url, **more}}]}}
+
+
+# What is wrong with a paste, and how its refusal begins.
+REFUSED = {
+    "fetch()": "This call of fetch cannot be read at )",
+    "fetch('http://a/', {signal: x})": "This call of fetch cannot be read at x})",
+    "fetch('http://a/', {headers: {a: 'b'})": "This call of fetch cannot be read at )",
+    "fetch('http://a/', {body: [1, 2})": "This call of fetch cannot be read at })",
+    "fetch('http://a/' + )": "This call of fetch cannot be read at )",
+    "fetch('http://a/'": "This call of fetch cannot be read at its end",
+    "fetch(7)": "Write it as in fetch(",
+    "fetch('http://a/', {agent: 'x'})": "fetch has no option 'agent'",
+    "fetch('http://a/', {headers: 7})": "Write the headers of fetch as names",
+    "fetch('http://a/', {body: 7})": "The body of fetch is no text",
+    "fetch('http://a/', {body: new URLSearchParams(7)})": "Write URLSearchParams as names",
+    "Invoke-WebRequest -Uri $url": "-Uri: the paste does not say what its variable is",
+    "Invoke-WebRequest http://a/ -Method": "-Method has no value",
+    "Invoke-WebRequest http://a/ -Proxy x": "-Proxy cannot be followed",
+    'Invoke-WebRequest http://a/ -Headers @{ "a" "b" }': 'This PowerShell cannot be read at "b" }',
+    'Invoke-WebRequest http://a/ -Headers @{ "a" =': "This PowerShell cannot be read at its end",
+    "http shop.example a": "a is not an item; write it as in name=value",
+    "http shop.example a:=x{": "a:=x{ is no JSON after :=",
+    "http --nonsense shop.example": "The option --nonsense is not understood",
+    "http -A digest -a ann:s shop.example": "Credentials of the kind digest cannot be sent",
+    "http --verify=no": "The command has no address",
+    "curl http://a/ -F nonsense": "nonsense is not a field; write it as in -F name=value",
+    "curl http://a/ -H nonsense": "nonsense is not a header; write it as in -H",
+    "curl http://a/ --interface eth0": "--interface would send the request elsewhere",
+    "curl http://a/ --nonsense": "The curl option --nonsense is not understood",
+    "curl 'http://a/": "A quotation mark of the command is not closed",
+    "GET / HTTP/1.1\nHost: a\nnonsense": "nonsense is not a header",
+    "GET / HTTP/1.1\n\n": "The request names no host",
+    json.dumps({"log": {"entries": []}}): "This HAR file has no entries",
+    json.dumps({"log": {"entries": [{}]}}): "This HAR file has an entry without a request",
+    json.dumps(entry("ftp://a/")): "This HAR file has no request of http or https",
+    '{"openapi": "3.0.0"}': "This OpenAPI document has no operations",
+    '{"a": 1}': "This is neither a HAR file nor an OpenAPI document",
+}
+
+
+def test_what_cannot_be_followed_is_refused_by_its_name():
+    for text, why in REFUSED.items():
+        with pytest.raises(NotUnderstood) as refusal:
+            read_paste(text)
+        assert str(refusal.value).startswith(why), text
+
+
+def test_the_options_of_powershell_and_curl_keep_their_meaning():
+    text = (
+        'Invoke-WebRequest http://a/ -UserAgent "ann" -HttpVersion 2.0 -SkipCertificateCheck -X 7'
+    )
+    paste = read_paste(text)
+    (request,) = paste.requests
+    assert (request.headers, request.http_version) == ((("User-Agent", "ann"),), "2")
+    assert (request.is_insecure, paste.note) == (True, "Left out: the option -X.")
+    for data, body in [("a b=c d", "a b=c+d"), ("=c d", "c+d"), ("c d", "c+d")]:
+        (request,) = read_paste(f"curl http://a/ --data-urlencode '{data}'").requests
+        assert request.step["body"] == body
+    (request,) = read_paste("fetch(new URL('/list', 'http://a/x'))").requests
+    assert request.address == "http://a/list"

@@ -1,21 +1,28 @@
 from collections import Counter
 from itertools import combinations, pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.domain.plan.arrivals import planned_duration_s
 from campaigns.domain.plan.estimates import estimate_side_by_side
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.turns import (
+    ALONE_S,
     ArmsOfPlan,
     Turn,
+    TurnsOrder,
     order_of_runs,
     pace_of_all,
+    plan_alone,
+    plan_at_pace,
     turn_s,
     why_not_in_turns,
     why_not_side_by_side,
 )
+from tests.domain.plan.reading import read
 
 some_campaign = given(st.integers(1, 9), st.integers(1, 12), st.integers(0, 2**31))
 
@@ -182,3 +189,47 @@ def test_turns_on_several_hosts_are_longer_than_their_clocks_are_apart():
     long = PACE | {"slice_s": 2.0, "gap_s": 0.3}
     found = pace_of_all([PACE, long], clock_error_s=0.0001)
     assert (found["slice_s"], found["gap_s"]) == (2.0, 0.3)
+
+
+def test_what_turns_are_asked_for_is_refused_outside_its_limits():
+    for turns, field in [
+        ({"limit_s": 0}, "limit_s"),
+        ({"limit_s": 9, "slice_s": 20}, "slice_s"),
+        ({"limit_s": 9, "threshold": 1}, "threshold"),
+        ({"limit_s": 9, "pairs": [[0, 0]]}, "pairs"),
+        ({"limit_s": 9, "pairs": [[0, 2]]}, "pairs"),
+    ]:
+        with pytest.raises(ValueError, match=rf"turns\.{field}"):
+            TurnsOrder.from_json(turns, n_arms=2)
+    assert TurnsOrder.from_json({"limit_s": 9}, n_arms=3).compared(3) == [(1, 0), (2, 0)]
+
+
+def test_a_plan_as_it_was_sent_has_the_rate_of_the_trial_and_the_time_that_it_took():
+    drawn = {"model": "open", "distribution": "uniform", "uniform_min_s": 0.5, "uniform_max_s": 1.5}
+    pace = {"rate_per_s": 2.0, "measured_s": 10.0}
+    for load, sent in [
+        ({"model": "open", "rate_per_s": 8, "duration_s": 60}, (2.0, 10.0, None)),
+        ({**drawn, "requests": 60}, (None, None, 20)),
+        ({"model": "closed", "connections": 2, "duration_s": 60}, (None, 10.0, None)),
+    ]:
+        load = plan_at_pace(read(load=load), pace).load
+        assert (load.rate_per_s, load.duration_s, load.requests) == sent
+    ramp = {"duration_s": 60, "from_per_s": 4, "to_per_s": 8}
+    (stage,) = plan_at_pace(read(load={"model": "open", "stages": [ramp]}), pace).load.stages
+    assert (stage.from_per_s, stage.to_per_s, stage.duration_s) == (1.0, 2.0, 60)
+    messages = talking(messages=100_000, rate_per_s=5)
+    n_connections = messages.load.connections
+    assert plan_at_pace(messages, pace).exchange.rate_per_s == 2.0 / n_connections
+
+
+def test_an_arm_alone_is_short_and_has_the_rules_about_the_machine():
+    rules = [{"metric": "p95", "limit": 9}, {"metric": "target_cpu", "limit": 0.9}]
+    for load in (
+        {"model": "over", "requests": 6000, "over_s": 600},
+        {"model": "open", "rate_per_s": 10, "requests": 6000},
+        {"model": "open", "rate_per_s": 10, "duration_s": 600},
+        {"model": "closed", "connections": 2, "duration_s": 600},
+    ):
+        plan = plan_alone(read(load=load, thresholds=rules))
+        assert planned_duration_s(plan.load) == ALONE_S
+        assert [each.metric for each in plan.thresholds] == ["target_cpu"]

@@ -3,8 +3,10 @@
 from collections import Counter
 from random import Random
 
+import pytest
+
 from campaigns.domain.plan.estimates import longest_run_s
-from campaigns.domain.plan.flows import flow_order, requests_of
+from campaigns.domain.plan.flows import flow_order, parse_flow, requests_of
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import stored_session
@@ -120,3 +122,10 @@ def test_flows_of_arriving_sessions_can_be_cut_into_turns_and_those_of_a_closed_
 def test_injectors_without_flows_get_plans_that_have_none():
     assert "flows" not in ordered_plan(read().to_json())
     assert "flows" in ordered_plan(read(**SHOP).to_json())
+
+
+def test_a_flow_is_written_in_a_line():
+    assert parse_flow("browse=90:3") == {"name": "browse", "share": 90.0, "steps": 3}
+    for line in ("browse", "browse=90", "browse=x:3", "browse=90:x"):
+        with pytest.raises(ValueError, match="as in browse=90:3"):
+            parse_flow(line)

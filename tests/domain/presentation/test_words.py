@@ -1,5 +1,6 @@
 """Loads, costs, days and arms in words."""
 
+import re
 from datetime import UTC, datetime
 
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
@@ -14,7 +15,15 @@ from campaigns.domain.presentation.badges import (
     run_badge,
 )
 from campaigns.domain.presentation.cost_words import duration_words, requests_words
-from campaigns.domain.presentation.plan_words import curve_unit, load_sentence
+from campaigns.domain.presentation.plan_words import (
+    curve_unit,
+    exchange_facts,
+    load_facts,
+    load_sentence,
+    load_words,
+    order_words,
+    session_facts,
+)
 from campaigns.domain.presentation.sentences import ArmFacts, arm_names, shared_mode
 from campaigns.domain.units import when_words
 from tests.values import plan_spec
@@ -37,6 +46,74 @@ def test_a_rate_keeps_its_gap_where_its_time_is_no_multiple_of_it():
     assert [due_ns for _, due_ns in schedule(plan.load)] == [0, 2 * NS]
     assert load_sentence(plan) == "One request every 2 s; the first at 0 s, the last at 2 s."
     assert curve_unit(plan) == "requests/s"
+
+
+RAMP = {"from_per_s": 10, "to_per_s": 50, "duration_s": 60}
+UNIFORM = {"distribution": "uniform", "uniform_min_s": 0.5, "uniform_max_s": 2}
+WINDOW = {"model": "window", "low": 2, "high": 4}
+MESSAGES = {"messages": 5, "texts": ["a", "b"], "reply": "text: c", "deflate": "context_takeover"}
+
+
+def numbers(words: str) -> list[str]:
+    return re.findall(r"\d[\d,.]*\d|\d", words)
+
+
+def test_a_load_is_told_by_its_own_numbers():
+    for load, of_list, of_sentence in [
+        ({"model": "open", "stages": [RAMP]}, "1,800 60 50", "1,800 1"),
+        ({"model": "open", "stages": [RAMP, RAMP]}, "3,600 2 120 50", "3,600 2 2"),
+        ({"model": "open", **UNIFORM, "requests": 9}, "0.5 2 9", "9 500 2 11.2"),
+        ({"model": "over", "requests": 1, "over_s": 5}, "1 5", "0"),
+        ({**WINDOW, "requests": 9}, "2 4 9", "4 4 2 9"),
+        ({**WINDOW, "duration_s": 7, "hold": "keep_s", "hold_s": 3}, "2 4 7", "4 4 2 7"),
+        ({"model": "closed", "connections": 3, "requests": 8, "ramp_up_s": 6}, "3 6 8", "3 8 6"),
+        ({"model": "sequential", "requests": 1}, "1", "1"),
+    ]:
+        plan = plan_of(**load)
+        assert numbers(load_words(plan.load)) == of_list.split(), load_words(plan.load)
+        assert numbers(load_sentence(plan)) == of_sentence.split(), load_sentence(plan)
+
+
+def test_the_facts_of_a_load_have_what_its_words_leave_out():
+    for load, name, value in [
+        ({"model": "open", "stages": [RAMP]}, "Stage 1", "60 10 50"),
+        (
+            {"model": "open", "rate_per_s": 5, "duration_s": 9, "max_in_flight": 70},
+            "Max in flight",
+            "70",
+        ),
+        ({**WINDOW, "requests": 9}, "Marks per injector process", "2 4"),
+        ({**WINDOW, "requests": 9, "hold": "keep_s", "hold_s": 3}, "Open connections", "3"),
+        ({**BY_TIME, "ramp_up_s": 6}, "Ramp-up", "6"),
+    ]:
+        assert numbers(dict(load_facts(plan_of(**load).load))[name]) == value.split()
+
+
+def test_order_pauses_messages_and_credentials_are_facts_of_a_plan():
+    two = [{"method": "GET", "path": path} for path in ("/a", "/b")]
+    spec = {"steps": two, "load": BY_TIME}
+    for order, value in [
+        ({"kind": "blocks", "block_repeat": 3}, "3"),
+        ({"kind": "weighted", "weights": [1, 3]}, "1 3"),
+    ]:
+        assert numbers(order_words(Plan.from_json(spec | {"order": order}))) == value.split()
+    for session, value in [
+        ({"think_time": {"kind": "constant", "mean_s": 2}}, "2"),
+        ({"think_time": {"kind": "uniform", "min_s": 1, "max_s": 4}}, "1 4"),
+        ({"think_time": {"kind": "exponential", "mean_s": 7}}, "7"),
+    ]:
+        facts = session_facts(Plan.from_json(spec | {"session": session}), has_secret=False)
+        assert numbers(dict(facts)["Think time"]) == value.split()
+    bearer = Plan.from_json(spec | {"auth": {"kind": "bearer"}})
+    with_secret, without = (session_facts(bearer, has_secret=each) for each in (True, False))
+    assert dict(with_secret)["Credentials"] != dict(without)["Credentials"]
+    exchange = Plan.from_json({"load": BY_COUNT, "exchange": MESSAGES}).exchange
+    facts = dict(exchange_facts(exchange))
+    assert numbers(facts["Messages"]) == ["5", "2"]
+    assert "c" in facts["Echoes"]
+    assert "Compression" in facts
+    silent = Plan.from_json({"load": BY_COUNT, "exchange": {"messages": 0}}).exchange
+    assert "Echoes" not in dict(exchange_facts(silent))
 
 
 BY_TIME = {"model": "closed", "connections": 2, "duration_s": 10}
