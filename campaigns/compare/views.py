@@ -54,8 +54,8 @@ def comparison(request: HttpRequest) -> HttpResponse:
             numbers = sorted(run.pk for run in runs)
             columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, numbers, strict=False)}
             return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-        n_ticked = len(runs) or "none"
-        words = f"Tick two to {len(LETTERS)} runs to compare them; {n_ticked} are ticked."
+        ticked = "1 is" if len(runs) == 1 else f"{len(runs) or 'none'} are"
+        words = f"Tick two to {len(LETTERS)} runs to compare them; {ticked} ticked."
         messages.error(request, words)
         if runs:
             return redirect("run-list", project=runs[0].campaign.project_id)

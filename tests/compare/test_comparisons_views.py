@@ -166,3 +166,19 @@ def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_firs
     gone.delete()
     asked = {"a": f"campaign-{weeks[0].pk}", "b": f"test-{gone_pk}"}
     assert as_vera.get(reverse("comparison"), asked).status_code == 404
+
+
+def test_an_address_without_two_columns_says_what_it_needs(as_vera, weeks):
+    first, second = (f"campaign-{each.pk}" for each in weeks)
+    for query, status in [
+        ({"a": first, "b": "nonsense"}, 422),
+        ({"a": first, "b": first}, 422),
+        ({"a": first}, 200),
+        ({"a": first, "b": second, "choose": "b"}, 200),
+    ]:
+        answer = as_vera.get(reverse("comparison"), query)
+        assert (answer.status_code, answer.templates[0].name) == (status, "compare/choose.html")
+        faults = answer.context.get("faults") if status == 422 else None
+        assert bool(faults) == (status == 422)
+        if "choose" not in query:
+            assert as_vera.get(reverse("comparison-csv"), query).status_code == 404

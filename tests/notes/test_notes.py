@@ -55,6 +55,26 @@ def test_a_note_on_a_test_stands_on_it_in_every_campaign(client, bob, project, m
     assert "noisy on Mondays" in shown_text(client.get(reverse("history-test", args=[again.pk])))
 
 
+@pytest.mark.parametrize("noun", ["campaign", "run", "test"])
+def test_who_deletes_a_note_stays_on_its_page(client, bob, measured, noun):
+    page, add = page_of(noun, measured)
+    client.force_login(bob)
+    client.post(add, {"text": "noisy"})
+    delete = reverse("note-delete", args=[Note.objects.get().pk])
+    assert client.post(delete).url == f"{page}#notes"
+    assert not Note.objects.exists()
+
+
+def test_a_note_of_a_test_that_is_gone_leads_to_the_history(client, bob, measured):
+    client.force_login(bob)
+    client.post(reverse("test-note", args=[measured.pk]), {"text": "noisy"})
+    make_test(measured.campaign, connection_mode="keep-alive")
+    Note.objects.update(connection_mode="resumed")
+    delete = reverse("note-delete", args=[Note.objects.get().pk])
+    history = reverse("history", args=[measured.campaign.project_id])
+    assert client.post(delete).url == f"{history}#notes"
+
+
 def test_what_is_refused_is_shown_as_it_was_typed(client, bob, measured):
     _, add = page_of("campaign", measured)
     client.force_login(bob)

@@ -108,7 +108,10 @@ def _clause(pair: Pair, *, is_first: bool, is_crowded: bool) -> _Clause | None:
     if row.ratio is None:
         return None
     is_named = is_first and pair.names != HTTP_NAMES
-    if row.word is None or not row.interval:
+    verb, preposition = link_words(row.word)
+    if row.word is None and round(row.ratio, 3) == 1:
+        words, ends, preposition = "about as fast", "", "as"
+    elif row.word is None or not row.interval:
         words, ends = f"about {slower_words(row.ratio)}", ""
     elif row.has_size:
         words, ends = difference_words(
@@ -120,7 +123,6 @@ def _clause(pair: Pair, *, is_first: bool, is_crowded: bool) -> _Clause | None:
         )
     else:
         words, ends = str(row.word), ""
-    verb, preposition = link_words(row.word)
     if row.word is Word.SAME and not is_named:
         verb = "makes"
     where = f"{f' {preposition} {plain}' * is_named}{_where_words(pair)}"

@@ -65,6 +65,13 @@ def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
     assert text.startswith("So far HTTPS is about 2.0 × slower on new connections. Verdicts need")
 
 
+def test_equal_times_without_a_word_are_neither_slower_nor_faster():
+    even = pair(10_000, 10_003, None, has_word=False)
+    assert said(even).startswith("HTTPS is about as fast on new connections.")
+    named = replace(even, names=("A", "B"))
+    assert said(named).startswith("B is about as fast as A on new connections.")
+
+
 def test_a_pair_without_a_figure_says_why_or_when_there_will_be_one():
     row = PairResult("mean").without_word(Reason.NO_ROUNDS, "Three rounds are too few.")
     missing, other = (Pair("", mode, row, False) for mode in ("resumed", "new"))
