@@ -161,6 +161,12 @@ def test_two_addresses_are_measured_side_by_side_on_targets_made_once(job, proje
     assert job(*asked[:3], "--against", "http://main.test/other") == 2
 
 
+def test_a_limit_that_is_refused_is_named_as_the_option(job, project, capsys):
+    urls = ("--url", "http://a.test", "--against", "http://b.test")
+    assert job("run", *urls, "--seconds", "99999999") == 2
+    assert "--seconds: " in capsys.readouterr().err
+
+
 def test_a_preview_is_compared_with_where_the_campaign_measures(job, project, monkeypatch):
     monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     test = make_test(make_campaign(project, name="Checkout"))
