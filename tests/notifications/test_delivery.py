@@ -273,3 +273,24 @@ def test_from_an_end_to_the_receiver_takes_a_turn_of_the_dispatcher(project, rec
         ended.set()
         thread.join(15)
     assert sorted(took_s)[len(took_s) // 2] < 2, sorted(took_s)
+
+
+def test_whoever_made_a_channel_hears_by_e_mail_that_it_is_paused(
+    project, alice, settings, mailoutbox
+):
+    settings.HAS_EMAIL = True
+    alice.email = "alice@shop.example"
+    alice.save()
+    channel = make_channel(project, created_by=alice)
+    end(project)
+    delivery.announce_events()
+    (row,) = NotificationDelivery.objects.all()
+    gone = Result("The receiver answered 410.", is_gone=True)
+    assert delivery.finish_delivery(order=delivery.SendOrder(row.pk, row.n_attempts), result=gone)
+    (mail,) = mailoutbox
+    assert (mail.to, "#perf" in mail.subject) == (["alice@shop.example"], True)
+    assert f"/channels/{channel.pk}/" in mail.body
+    assert not delivery.finish_delivery(
+        order=delivery.SendOrder(row.pk, row.n_attempts), result=gone
+    )
+    assert len(mailoutbox) == 1

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.core.permissions import Actor
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services import make_baseline
+from campaigns.history.services import make_baseline, note_changes
 from campaigns.items.services import delete_items
 from campaigns.models import Campaign, Exporter, LoadControl, Membership, Probe, Search, TestFigures
 from campaigns.notifications import delivery
@@ -340,3 +340,26 @@ def test_old_events_are_forgotten(channel, project):
     Event.objects.update(at=timezone.now() - timedelta(days=91))
     delivery.forget_old_events()
     assert not NotificationDelivery.objects.exists()
+
+
+def test_a_change_that_late_measurements_show_is_a_message_of_its_own(project, channel):
+    up, down = (
+        [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 26.3, 25.7],
+        [28.5, 28.6, 28.4, 28.7, 28.3, 28.5],
+    )
+    same = [(make_plan(project), make_endpoint(make_target(project)), "new")]
+    begin = timezone.now() - timedelta(days=40)
+    (test,) = make_history(project, [*up, *down], tests=same, begin=begin)
+    assert note_changes(campaign_id=test.campaign_id) == 1
+    later = begin + timedelta(days=14)
+    (test,) = make_history(project, up, tests=same, begin=later)
+    assert note_changes(campaign_id=test.campaign_id) == 1
+    (slower, faster) = told()
+    assert (slower[0], faster[0]) == (EventKind.REGRESSION, EventKind.RECOVERED)
+    assert "p95 26.0" in slower[1]
+    assert slower[1].endswith("slower.")
+    assert faster[1].endswith("faster.")
+    message = Event.objects.get(kind=EventKind.REGRESSION).message
+    assert message["url"] == f"{settings.SITE_URL}/projects/{project.pk}/triage/"
+    (row,) = message["data"]["tests"]
+    assert 0 < row["change"]["low"] < row["change"]["estimate"] < row["change"]["high"]

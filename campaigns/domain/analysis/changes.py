@@ -7,10 +7,10 @@ seconds, which a change of level hardly affects (Tecuapetla-Gómez & Munk 2017).
 logarithms after a Hampel filter: a single slow second is no change.
 
 Since when is a test slower or faster, with one value for each campaign, and is the newest value
-what the ones before it let expect? E-divisive (Matteson & James 2014) proposes where a level may
-end: the cut with the largest energy distance between both sides, then again in both parts, in
-windows of 50 values so that a short level in a long history is not overlooked. A cut stays if
-Student's t test tells the levels on its sides apart (p < 0.001) and they differ by more than 3 %.
+what the ones before it let expect? Levels are proposed all at once (segment neighbourhood, Auger &
+Lawrence 1989), in windows of 50 values: one cut after the other overlooks a level from which a
+test came back. A cut stays if Student's t test tells the levels on its sides apart (p < 0.001) and
+they differ by more than 3 %.
 Single campaigns that are far off their neighbours are outliers and belong to no level.
 
 Limits, error rates and power: docs/measuring.md.
@@ -235,7 +235,9 @@ def _medians(rows: np.ndarray) -> np.ndarray:
 MIN_CAMPAIGNS = 5  # below this a history has no levels
 MIN_SEGMENT = 3
 _WINDOW, _STEP = 50, 25
-_PROPOSED, _SURE = 0.01, 0.001  # p values of a cut: to look further on both sides; to stay
+_MOST_LEVELS = 9  # in a window
+_CUT_COST = 2.2  # times log n: a cut has a place and a size, and is the best of many
+_SURE = 0.001  # the p value of a cut that stays
 _RELEVANT = 0.03
 _LIKELY = 3.84  # twice the log likelihood that a cut may be worse than the best: 95 % of chi²(1)
 
@@ -321,7 +323,7 @@ def _cuts(values: np.ndarray) -> list[int]:
     logs = np.log(values)
     candidates: set[int] = set()
     for begin in range(0, max(1, len(values) - _STEP), _STEP):
-        candidates.update(_proposals(values, logs, begin, min(begin + _WINDOW, len(values))))
+        candidates.update(begin + cut for cut in _proposals(logs[begin : begin + _WINDOW]))
     cuts: list[int] = []
     for cut in sorted(candidates):  # overlapping windows may find the same change twice
         if not cuts or cut - cuts[-1] >= MIN_SEGMENT:
@@ -329,34 +331,29 @@ def _cuts(values: np.ndarray) -> list[int]:
     return _at_likeliest(logs, _certain_cuts(values, _at_likeliest(logs, cuts)))
 
 
-def _proposals(values: np.ndarray, logs: np.ndarray, begin: int, end: int) -> list[int]:
-    if end - begin < 2 * MIN_SEGMENT:
-        return []
-    cut = begin + _best_cut(logs[begin:end])
-    # Whether p ≤ 0.01: the quantile is known sooner than the p value.
-    before, after = values[begin:cut], values[cut:end]
-    error, df = _error_of_difference(before, after)
-    t = _t(float(after.mean() - before.mean()), error)
-    if abs(t) < t_quantile(1 - _PROPOSED / 2, df):
-        return []
-    return [*_proposals(values, logs, begin, cut), cut, *_proposals(values, logs, cut, end)]
-
-
-def _best_cut(series: np.ndarray) -> int:
-    """The cut that separates its sides most, by the energy statistic (Matteson & James, (5))."""
-    n = len(series)
-    sums = np.abs(series[:, None] - series).cumsum(0).cumsum(1)
-    cuts = np.arange(MIN_SEGMENT, n - MIN_SEGMENT + 1)
-    rest = n - cuts
-    within_left = sums[cuts - 1, cuts - 1]
-    between = sums[cuts - 1, n - 1] - within_left
-    within_right = sums[n - 1, n - 1] - within_left - 2 * between
-    distance = (
-        2 * between / (cuts * rest)
-        - within_left / (cuts * (cuts - 1))
-        - within_right / (rest * (rest - 1))
-    )
-    return int(cuts[(cuts * rest / n * distance).argmax()])
+def _proposals(logs: np.ndarray) -> list[int]:
+    """The cuts between the levels that leave the least squared residuals. A further cut must lower
+    their likelihood ratio by more than Schwarz's criterion asks of one (Yao 1988)."""
+    n, off = len(logs), logs - logs.mean()
+    sums, squares = (np.concatenate(([0.0], np.cumsum(each))) for each in (off, off**2))
+    lengths = np.arange(n + 1) - np.arange(n + 1)[:, None]
+    # Of one level, by where it begins and where it ends.
+    residuals = squares - squares[:, None] - (sums - sums[:, None]) ** 2 / np.maximum(lengths, 1)
+    residuals[lengths < MIN_SEGMENT] = inf
+    least = residuals[0]  # of all values before a place, in levels one more than there are `begins`
+    begins: list[np.ndarray] = []  # where the last of these levels begins
+    costs = []
+    for n_cuts in range(max(1, min(_MOST_LEVELS, n // MIN_SEGMENT))):
+        if n_cuts:
+            before = least[:, None] + residuals
+            begins.append(before.argmin(axis=0))
+            least = before.min(axis=0)
+        costs.append(n * log(max(least[n] / n, 1e-12)) + n_cuts * _CUT_COST * log(n))
+    cuts, end = [], n
+    for places in reversed(begins[: int(np.argmin(costs))]):
+        end = int(places[end])
+        cuts.append(end)
+    return cuts[::-1]
 
 
 def _certain_cuts(values: np.ndarray, cuts: list[int]) -> list[int]:

@@ -92,12 +92,11 @@ def _read_document(text: str, omissions: Omissions) -> list[TypedRequest]:
     except (ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "YAML"
         raise NotUnderstood(f"This {kind} cannot be read: {error}.") from None
-    if not isinstance(document, dict):
-        raise NotUnderstood("This document is no OpenAPI document.")
-    if isinstance(document.get("log"), dict):
-        return recorded.read_har(document, omissions)
-    if "openapi" in document or "swagger" in document:
-        return read_openapi(document, omissions)
+    if isinstance(document, dict):
+        if isinstance(document.get("log"), dict):
+            return recorded.read_har(document, omissions)
+        if "openapi" in document or "swagger" in document:
+            return read_openapi(document, omissions)
     raise NotUnderstood("This is neither a HAR file nor an OpenAPI document.")
 
 

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +104,14 @@ def test_levels_are_three_campaigns_long_at_least():
 def test_a_short_level_in_a_long_history_is_found():
     found = indices(history([100.0] * 90 + [108.0] * 20 + [100.0] * 90))
     assert [abs(cut - true) <= 2 for cut, true in zip(found, (90, 110), strict=True)] == [True] * 2
+
+
+@pytest.mark.parametrize("lengths", [(8, 6, 8), (20, 6, 20), (5, 3, 5), (8, 6, 8, 6, 8)])
+def test_a_level_from_which_a_test_came_back_is_found(lengths):
+    levels = [130.0 if number % 2 else 100.0 for number in range(len(lengths))]
+    places = list(accumulate(lengths[:-1]))
+    rows = [indices(history(np.repeat(levels, lengths), seed)) for seed in SEEDS]
+    assert rows.count(places) >= 0.9 * len(rows)
 
 
 def test_the_newest_value_is_held_against_the_last_ten_before_it():

@@ -504,13 +504,17 @@ REFUSED = {
     json.dumps(entry("ftp://a/")): "This HAR file has no request of http or https",
     '{"openapi": "3.0.0"}': "This OpenAPI document has no operations",
     '{"a": 1}': "This is neither a HAR file nor an OpenAPI document",
+    "openapi:\n" * 120_000: "This has 1,07",
+    "http --session x a/": "--session cannot be followed",
+    "curl http://a/ -F 'n=<p'": "p is not a text in UTF-8; send it with @",
+    "curl http://a/ -d " + "x" * 1_100_000: "This has 1,100,0",
 }
 
 
 def test_what_cannot_be_followed_is_refused_by_its_name():
     for text, why in REFUSED.items():
         with pytest.raises(NotUnderstood) as refusal:
-            read_paste(text)
+            read_paste(text, {"p": b"\xff"})
         assert str(refusal.value).startswith(why), text
 
 
@@ -527,3 +531,22 @@ def test_the_options_of_powershell_and_curl_keep_their_meaning():
         assert request.step["body"] == body
     (request,) = read_paste("fetch(new URL('/list', 'http://a/x'))").requests
     assert request.address == "http://a/list"
+
+
+def test_what_a_command_says_besides_is_followed_or_named_in_the_note():
+    for text, line, headers, body, note in [
+        ("curl http://a/ --no-progress-meter --no-sessionid", "GET /", "", "", "--no-sessionid"),
+        ("curl --request=PUT --data=x http://a/", "PUT /", "Content-Type", "x", ""),
+        ("curl http://a/ --retry=3 --path-as-is", "GET /", "", "", "--retry"),
+        ("curl http://a/ -H 'Cookie: a=1' -b 'b=2'", "GET /", "Cookie: a=1; b=2", "", ""),
+        ("curl http://a/ -F 'n=<p'", "POST /", "", "", ""),
+        ("http --follow --timeout=3 a/ q==1", "GET /?q=1", "", "", "--timeout"),
+        ("http --offline a/ X:$TOKEN", "GET /", "", "", "--offline"),
+        ("POST http://a/\nContent-Length: 2\n\nhi\n", "POST /", "", "hi", ""),
+    ]:
+        paste = read_paste(text, {"p": b"hi"})
+        (request,) = paste.requests
+        assert f"{request.method} {request.address.removeprefix('http://a')}" == line, text
+        assert headers in "; ".join(f"{name}: {value}" for name, value in request.headers), text
+        assert note in paste.note, text
+        assert (request.step["body"], bool(note)) == (body, bool(paste.note)), text
