@@ -100,7 +100,10 @@ ComparedRateSerializer = fields.serializer_of(
 )
 
 
-class ComparedCapacitySerializer(fields.serializer_of(ComparedCapacity)):
+_ANSWERED = "column baseline candidate ratio word why"
+
+
+class ComparedCapacitySerializer(fields.serializer_of(ComparedCapacity, _ANSWERED)):
     baseline = ComparedRateSerializer(allow_null=True)
     candidate = ComparedRateSerializer(allow_null=True)
     ratio = fields.CapacityRatioSerializer(allow_null=True)

@@ -28,7 +28,6 @@ from campaigns.domain.presentation.compared import (
     ComparedDetail,
     ComparedTest,
     Comparison,
-    capacity_words,
     listed,
     reference_of,
     shift_words,
@@ -253,7 +252,7 @@ def _rates(
     """The capacities of searches; None where neither side has any."""
     rows = []
     for each in capacities:
-        words, interval = map(capacity_words, (each.baseline, each.candidate)), each.ratio
+        interval = each.ratio
         rates = ()
         if interval:
             per_s = each.baseline.rate_per_s
@@ -262,7 +261,7 @@ def _rates(
             rates = (estimate, tuple(limits), _band(per_s, threshold))
         signed = [figure(value, signed=True) for value in (rates[0], *rates[1])] if rates else [""]
         row = DifferenceRow(
-            [text_cell(text) for text in (*words, signed[0])],
+            [text_cell(text) for text in (*each.texts, signed[0])],
             " to ".join(signed[1:]),
             change_words(interval.ratio) if interval else "",
             *(each.word, each.word, each.why),

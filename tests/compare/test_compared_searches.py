@@ -10,7 +10,7 @@ from campaigns.items.queries.items import refusal_to_delete
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.search.services import start_search
 from tests.engine.scenes import owner_of
-from tests.factories import make_project, make_user
+from tests.factories import make_campaign, make_project, make_run, make_test, make_user
 from tests.pages import text_of
 from tests.searches import answered, limit_of, search_through, searching
 
@@ -58,6 +58,32 @@ def test_two_searches_are_compared_by_their_capacities(as_searcher, old):
     assert capacity["word"] == "takes more"
     assert capacity["ratio"]["low"] < 1.5 < capacity["ratio"]["high"]
     assert answer["tests"] == []
+
+
+def test_a_search_that_met_its_limit_takes_more_or_nobody_knows(as_searcher, old):
+    """Of a rate that was kept it is certain: above the other's interval it is more."""
+    for limit_per_s, word in ((2000, "takes more"), (900, "")):
+        new = again(old, limit_per_s=limit_per_s)
+        search_through(new, limit_of(5000))
+        address = f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}"
+        answer = as_searcher.get(address).json()
+        (capacity,) = answer["capacities"]
+        assert (capacity["word"], capacity["ratio"]) == (word, None)
+        assert ("at least 2,000 against " if word else "no capacity") in capacity["why"]
+        assert (word or "No verdict") in answer["sentences"][0]
+        page = compared(as_searcher, new, old).replace("\u202f", "\u00a0")
+        assert ("takes less" if word else f"at least {limit_per_s}") in page
+        (row, _) = as_searcher.get(reverse("history-test", args=[new.tests.get().pk])).context[
+            "capacities"
+        ]
+        assert row["against"].word == word
+        new.delete()
+
+
+def test_a_search_beside_what_is_none_says_so(as_searcher, old):
+    campaign = make_campaign(old.project, "measured")
+    make_run(make_test(campaign), state="done", outcome="complete")
+    assert "is no search for a capacity" in compared(as_searcher, old, campaign)
 
 
 @pytest.mark.long

@@ -9,12 +9,15 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacityInterval,
+    bounded_word,
     capacity_ratio,
     capacity_word,
 )
-from campaigns.domain.analysis.messages import advise
+from campaigns.domain.analysis.messages import advise, say
 from campaigns.domain.analysis.ratio import Against
+from campaigns.domain.presentation.capacity_words import capacity_text
 from campaigns.domain.presentation.compared import ComparedCapacity, Difference
+from campaigns.domain.units import DASH
 from campaigns.history.models import HistoryKey
 from campaigns.models import Baseline, Run, Search, Test
 from campaigns.search.queries import SearchReport, report_of_search
@@ -33,6 +36,10 @@ class SearchColumn:
     @property
     def capacity(self) -> CapacityInterval | None:
         return self.report.capacity
+
+    @property
+    def text(self) -> str:
+        return capacity_text(self.report.answer, self.capacity)
 
 
 def searches_among(columns: Sequence[ComparisonSide]) -> dict[str, SearchColumn]:
@@ -122,24 +129,24 @@ def compared_capacity(
     if all(sides):
         return _between(*sides)
     first, second = (each.capacity if each else None for each in sides)
+    texts = tuple(each.text if each else DASH for each in sides)
     other = next(each for each in (baseline, candidate) if each.letter not in searches)
     why = advise("no_search", first=other.name)
-    return ComparedCapacity(candidate.letter, first, second, None, "", why)
+    return ComparedCapacity(candidate.letter, first, second, None, "", why, texts)
 
 
 def _between(baseline: SearchColumn, candidate: SearchColumn) -> ComparedCapacity:
     first, second = baseline.capacity, candidate.capacity
     forbidden = any(each.forbids for each in _differences(baseline, candidate))
     ratio = capacity_ratio(first, second) if first and second and not forbidden else None
-    threshold = candidate.column.campaign.practical_threshold
-    return ComparedCapacity(
-        candidate.column.letter,
-        first,
-        second,
-        ratio,
-        str(capacity_word(ratio, threshold)) if ratio else "",
-        "" if ratio else _why(baseline, candidate),
-    )
+    why, texts = "", (baseline.text, candidate.text)
+    if ratio:
+        word = capacity_word(ratio, candidate.column.campaign.practical_threshold)
+    elif not forbidden and (word := bounded_word(baseline.report.answer, candidate.report.answer)):
+        why = say("bounded_rates", theirs=baseline.text, ours=candidate.text)
+    else:
+        word, why = "", _why(baseline, candidate)
+    return ComparedCapacity(candidate.column.letter, first, second, ratio, str(word), why, texts)
 
 
 def capacity_differences(

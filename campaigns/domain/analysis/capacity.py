@@ -462,6 +462,16 @@ def capacity_word(ratio: RatioInterval, threshold: float) -> CapacityWord:
     return _CAPACITY_WORDS[word_of(ratio.low, ratio.high, threshold)]
 
 
+def bounded_word(baseline: CapacityAnswer, candidate: CapacityAnswer) -> CapacityWord | None:
+    """Where only one has an interval: whether the other kept a rate that is above it."""
+    sides = (CapacityWord.MORE, candidate, baseline), (CapacityWord.LESS, baseline, candidate)
+    for word, first, second in sides:
+        kept, interval = first.at_least, second.capacity
+        if kept and first.ending != Ending.DRIFTED and interval and interval.high:
+            return word if kept > interval.high else None
+    return None
+
+
 def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> RatioInterval | None:
     """None if one of them has no interval."""
     if baseline.high is None or candidate.high is None:

@@ -119,6 +119,8 @@ MESSAGES = {
         "Search with the same objective and plan, then compare.",
     ),
     "no_interval_of": Message("{names} {has} no capacity with an interval.", "Search again."),
+    "bounded_rates": Message("{ours} against {theirs} requests/s."),
+    "capacities_bounded": Message("**{first} takes {more}** than {second}: {rates}"),
     "capacities_differ": Message("**{first} takes {more}** than {second}: {rates} ({interval})."),
     "capacities_alike": Message("**{word}**: {first} and {second} take {rates} ({interval})."),
     # What the server's machine does for each request.

@@ -17,6 +17,7 @@ from campaigns.domain.analysis.capacity import (
     LEAST_DRIFT,
     NOT_KEPT_UP,
     CapacityAnswer,
+    CapacityInterval,
     Ending,
     TrialResult,
 )
@@ -96,6 +97,19 @@ def _limited_by(ending: Ending | None, some_failed: bool) -> str:
     if ending == Ending.LIMIT and some_failed:
         return "limit_at_times"
     return "found" if ending == Ending.BELOW else str(ending)
+
+
+NOT_STEADY = "not steady"
+
+
+def capacity_text(answer: CapacityAnswer, interval: CapacityInterval | None) -> str:
+    """1,850 (1,790 to 1,910), or what is known without a capacity. `interval`: that of its
+    report."""
+    if interval is None:
+        return NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
+    if interval.low is None:
+        return f"about {rate(interval.rate_per_s)}"
+    return f"{rate(interval.rate_per_s)} ({rate(interval.low)} to {rate(interval.high)})"
 
 
 def bound_words(answer: CapacityAnswer) -> str:

@@ -33,14 +33,16 @@ _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
 
 @dataclass(frozen=True, slots=True)
 class ComparedCapacity:
-    """A column's capacity against the baseline's. None: that side has no steady one."""
+    """A column's capacity against the baseline's. None: that side has no steady one. `texts`: what
+    is known of both, such as 1,850 (1,790 to 1,910), at least 900."""
 
     column: Annotated[str, "The candidate's column."]
     baseline: CapacityInterval | None
     candidate: CapacityInterval | None
     ratio: RatioInterval | None
     word: Annotated[CapacityWord | Literal[""], "Empty: `why` says why."]
-    why: str
+    why: Annotated[str, "Without a ratio: what is known of both, or why there is no verdict."]
+    texts: tuple[str, str]
 
     @property
     def change_words(self) -> str:
@@ -56,24 +58,19 @@ class ComparedCapacity:
         return f"{' to '.join(change_ends(ratio.ratio, ratio.low, ratio.high))}{THIN}%"
 
 
-def capacity_words(interval: CapacityInterval | None) -> str:
-    """1,850 (1,790 to 1,910)"""
-    if interval is None:
-        return DASH
-    if interval.low is None:
-        return f"about {rate(interval.rate_per_s)}"
-    return f"{rate(interval.rate_per_s)} ({rate(interval.low)} to {rate(interval.high)})"
-
-
 def capacity_sentence(capacity: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
     """Both columns by name."""
-    if capacity.ratio is None or not capacity.word:
+    if not capacity.word:
         return sentence("no_capacities", why=capacity.why)
+    capital = f"{candidate[:1].upper()}{candidate[1:]}"
+    if capacity.ratio is None:
+        words = {"first": capital, "more": _CLEAR[capacity.word], "second": baseline}
+        return sentence("capacities_bounded", **words, rates=capacity.why)
     ours, theirs = rate(capacity.candidate.rate_per_s), rate(capacity.baseline.rate_per_s)
     rates = f"{ours} against {theirs} requests/s"
     much = percent(abs(capacity.ratio.ratio - 1), decimals=1)
     if capacity.word in _CLEAR:
-        code, first = "capacities_differ", f"{candidate[:1].upper()}{candidate[1:]}"
+        code, first = "capacities_differ", capital
     else:
         code, first = "capacities_alike", candidate
     return sentence(

@@ -323,17 +323,17 @@ def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
 
 def _one_against(against: Against) -> tuple[str, str]:
     """("20 % slower", " than baseline “main” (18 to 22 %, p95), unless …")."""
-    metric = _METRICS[against.metric]
+    metric, word = _METRICS[against.metric], against.word or "no verdict"
+    is_changed = against.is_clear or "take" in against.word  # of a capacity
+    link = f"{' than' if is_changed else ' against'} baseline “{against.baseline}”"
     if against.ratio is None or not against.word:
-        return against.word or "No verdict", f" against baseline “{against.baseline}”"
+        return word[:1].upper() + word[1:], link
     if against.metric == "capacity":
         change, ends = against.word, against_size(against)
     else:
         word = Word(against.word)
         change, ends = difference_words(word, against.ratio, against.low, against.high)
-    is_changed = against.is_clear or "take" in against.word  # of a capacity
-    link = " than" if is_changed else " against"
-    rest = f"{link} baseline “{against.baseline}” ({ends}, {metric})"
+    rest = f"{link} ({ends}, {metric})"
     if against.is_clear:
         reference = _reference_of(against)
         if reference is ReferenceState.MOVED:

@@ -27,11 +27,10 @@ from campaigns.core.access import (
 from campaigns.core.pages import page_of, page_of_list, sorted_by
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file
-from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.presentation.capacity_words import bound_words, objective_words
-from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
+from campaigns.domain.presentation.capacity_words import NOT_STEADY, capacity_text, objective_words
+from campaigns.domain.presentation.compared import ComparedCapacity
 from campaigns.domain.presentation.history_words import METRICS, history_sentence, overview_sentence
 from campaigns.domain.presentation.tables import BOTH_ENDS
 from campaigns.domain.units import DASH, TO
@@ -76,21 +75,17 @@ from campaigns.history.views.triage import block_of_test, overview_block, take_t
 from campaigns.items.forms import HistoryFilterForm, MarkForm, TestHistoryFilterForm
 from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
 
-_NOT_STEADY = "not steady"
-
 
 def _capacity_row(
     search: SearchColumn, before: SearchColumn | None, comparison: ComparedCapacity | None
 ) -> dict[str, Any]:
     """A search; `against` is what it is against the comparable one before it."""
-    campaign, answer = search.column.campaign, search.report.answer
+    campaign = search.column.campaign
     columns = f"a=campaign-{before.column.campaign.pk}&b=campaign-{campaign.pk}" if before else ""
-    # 1,850 (1,790 to 1,910), or what is known without it.
-    capacity = _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
     return {
         "campaign": campaign,
         "objective": objective_words(search.report.rules),
-        "capacity": capacity_words(search.capacity) if search.capacity else capacity,
+        "capacity": capacity_text(search.report.answer, search.capacity),
         "against": comparison,
         "compare": f"{reverse('comparison')}?{columns}",
     }
@@ -101,10 +96,11 @@ def _capacity_sentence(newest: Mapping[str, Any]) -> Sentence:
     capacity, difference = newest["capacity"], newest["against"]
     if capacity == DASH:
         return sentence("newest_search_empty", objective=newest["objective"])
-    unit = "" if capacity == _NOT_STEADY else " requests/s"
+    unit = "" if capacity == NOT_STEADY else " requests/s"
     against = ""
     if difference and difference.word:
-        against = f": {difference.word}, {difference.change_words} against the one before"
+        link = f", {difference.change_words} against" if difference.ratio else " than"
+        against = f": {difference.word}{link} the one before"
     return sentence(
         "newest_search",
         capacity=f"{capacity}{unit}",

@@ -12,6 +12,7 @@ from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.presentation.capacity_words import (
     bound_words,
+    capacity_text,
     limiter_of,
     search_sentence,
     signs_of,
@@ -60,6 +61,7 @@ def test_a_capacity_that_was_not_found_has_bounds():
     ]:
         answer = CapacityAnswer(ending, None, at_least, below, (), 0.0)
         assert bound_words(answer) == words
+    assert capacity_text(answer, None) == "not steady"
 
 
 def p95(passed: bool) -> Verdict:
