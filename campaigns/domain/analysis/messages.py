@@ -165,6 +165,8 @@ MESSAGES = {
     "sweep_stays": Message("**{arm} stays {rates}**, from {low} to {high}."),
     "sweep_grows": Message("**Throughput of {arm} grows up to {value}: {rate}**{more}."),
     "sweep_still_grows": Message("**Throughput of {arm} still grows {at}: {rate}**{more}."),
+    "sweep_at_least": Message("**{arm} handles at least {rate}** {at}."),
+    "sweep_busy": Message("The machine was busy, so it may be more."),
     "sweep_against": Message("{arm} is {word} than {reference} at {n} of {values}{gap}."),
     "no_reference": Message("The reference was not measured at this value."),
     "no_run": Message("No run has ended yet."),

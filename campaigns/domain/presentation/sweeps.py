@@ -8,6 +8,7 @@ part in what the sentences say.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.pair import PairResult
@@ -331,22 +332,27 @@ _MOST_CLAUSES = 2  # each with a sentence of its own
 
 
 def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
-    """[] where no arm has two trusted points."""
+    """[] where no arm has two trusted points, nor one of a busy machine."""
     has_plans = len({each.plan_label for each in sweeps}) > 1
-    grown_sweeps = [each for each in sweeps if end_of_growth(each.points)]
-    if not grown_sweeps:
+    curves = [each for each in sweeps if end_of_growth(each.points)]
+    # A busy machine hides a part of what an arm can handle, and invents none of it.
+    bounds = [each for each in sweeps if each not in curves and _busy_points(each)]
+    if not (curves or bounds):
         return []
-    clauses = [_clause(_name(each, has_plans), each) for each in grown_sweeps[:_MOST_CLAUSES]]
-    if (more := len(grown_sweeps) - _MOST_CLAUSES) > 0:
+    rows = [*((_clause, each) for each in curves), *((_bound, each) for each in bounds)]
+    clauses = [words(_name(each, has_plans), each) for words, each in rows[:_MOST_CLAUSES]]
+    if (more := len(rows) - _MOST_CLAUSES) > 0:
         clauses.append(sentence("sweep_more", sweeps=counted(more, "more sweeps")))
-    # What is missing of arms without two trusted points.
-    names = [_name(each, has_plans) for each in sweeps if each not in grown_sweeps]
+    if bounds:
+        clauses.append(sentence("sweep_busy"))
+    # What is missing of the other arms.
+    names = [_name(each, has_plans) for each in sweeps if each not in [*curves, *bounds]]
     if len(names) > _MOST:
         names = [*names[:_MOST], f"{len(names) - _MOST} more"]
     too_few = sentence("sweep_too_few", arms=and_joined(names)) if names else []
     # From where on no arm has a trusted point.
     points = [point for each in sweeps for point in each.points]
-    last = max(point.value for point in points if point.is_trusted)
+    last = max((point.value for point in points if point.is_trusted), default=inf)
     unknown = []
     if any(point.value > last for point in points):
         unknown = sentence("sweep_unknown", value=point_phrase(sweeps[0].field, last))
@@ -355,6 +361,16 @@ def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
 
 def _name(sweep: SweepAnswer, has_plans: bool) -> str:
     return ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
+
+
+def _busy_points(sweep: SweepAnswer) -> list[SweepPoint]:
+    return [p for p in sweep.points if p.is_usable and not p.is_trusted and p.rate_per_s]
+
+
+def _bound(name: str, sweep: SweepAnswer) -> Sentence:
+    best = max(_busy_points(sweep), key=lambda point: point.rate_per_s)
+    at, per_s = at_point(sweep.field, best.value), f"{rate(best.rate_per_s)} requests/s"
+    return sentence("sweep_at_least", arm=name, rate=per_s, at=at)
 
 
 def _clause(name: str, sweep: SweepAnswer) -> Sentence:

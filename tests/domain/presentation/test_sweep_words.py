@@ -91,6 +91,20 @@ def test_one_trusted_point_says_nothing():
     assert said("injectors", (1, 100)) == ""
 
 
+def test_a_busy_machine_gives_a_bound_and_an_order():
+    busy = [point(n, 100 * n, is_trusted=False) for n in (1, 2, 3)]
+    assert plain_text(sweep_sentence([sweep("injectors", busy)])) == (
+        "nginx handles at least 300 requests/s with 3 injector processes. "
+        "The machine was busy, so it may be more."
+    )
+    faster = [replace(each, against=replace(apart(380, 520), word=Word.FASTER)) for each in busy]
+    arms = [sweep("injectors", busy, "apache"), sweep("injectors", faster, "nginx", "apache")]
+    words = plain_text(sweep_sentence(arms))
+    assert "nginx is faster than apache at 3 of 3 values" in words
+    useless = [replace(each, is_usable=False) for each in busy]
+    assert sweep_sentence([sweep("injectors", useless)]) == []
+
+
 def test_what_is_beyond_the_trusted_points_is_not_known():
     points = [point(1, 100), point(2, 190), point(4, 900, is_trusted=False)]
     words = plain_text(sweep_sentence([sweep("injectors", points)]))
