@@ -48,7 +48,7 @@ def difference_words(
     if word == Word.SAME:
         return str(word), ends_words(ratio, low, high)
     if word == Word.OPEN:
-        return str(word), f"{slower_words(low)} to {slower_words(high)}"
+        return str(word), span_words(low, high)
     if word in BOUNDED:
         return str(word), bounds_words(low, high)
     if word == Word.SLOWER and ratio >= FACTOR_FROM:
@@ -97,6 +97,14 @@ def factor_digits(low: float, high: float) -> int:
 def bounds_words(low: float, high: float) -> str:
     """What an interval around 1 leaves open: "at most 4.0 % faster, at most 12 % slower"."""
     return f"at most {slower_words(low)}, at most {slower_words(high)}"
+
+
+def span_words(low: float, high: float) -> str:
+    """3.0 % faster to 2.0 % slower; 0.9 to 1.1 % faster"""
+    if low < 1 < high:
+        return f"{slower_words(low)} to {slower_words(high)}"
+    word = Word.FASTER if high <= 1 else Word.SLOWER
+    return f"{difference_words(word, high, low, high)[1]} {word}"
 
 
 def slower_words(ratio: float) -> str:

@@ -13,7 +13,7 @@ from campaigns.domain.analysis.likeness import Likeness
 from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import MeanInterval, Word
-from campaigns.domain.presentation.intervals import change_interval, slower_words
+from campaigns.domain.presentation.intervals import change_interval, span_words
 from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.tables import (
     Column,
@@ -386,7 +386,7 @@ def _bounds(rows: Mapping[str, MatrixRow]) -> str:
     interval = first.row.interval
     if interval is None:
         return ""
-    ends = f"{slower_words(interval.low)} to {slower_words(interval.high)}"
+    ends = span_words(interval.low, interval.high)
     such_as = ", such as" if sum(len(row.order) for row in rows.values()) > 1 else ":"
     settle = "" if first.why == SAME else f". {first.why.removesuffix('.')}"
     return f"{such_as} {first.faster} against {first.slower}, {ends}{settle}"

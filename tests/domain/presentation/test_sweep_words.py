@@ -187,6 +187,10 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
             "faster to 2.0 % slower.",
         ),
         (
+            [[replace(ALIKE, row=replace(apart(90, 110), word=Word.SAME))]],
+            "There is no practical difference at L1: nginx against apache, 0.9 to 1.1 % faster.",
+        ),
+        (
             [[NGINX, *[THIRD] * 4]],
             "nginx is the fastest of 6 at L1, by 0.40 to 0.50 ms.",
         ),
