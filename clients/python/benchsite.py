@@ -127,17 +127,14 @@ class Api:
         return method == "GET" or isinstance(reason, (ConnectionRefusedError, socket.gaierror))
 
 
-_OPTIONS = {"limit_s": "--seconds"}  # which option a field of REST is
-
-
 def _http_error(error: urllib.error.HTTPError, url: str) -> HttpError:
     """With the sentence of benchsite, or of GitHub."""
     try:
         answer = json.loads(error.read().decode("utf-8", "replace"))
         fault = answer.get("error", answer)
         fields = fault.get("fields") or {}
-        faults = ("%s: %s" % (_OPTIONS.get(name, name), text) for name, text in fields.items())
-        words = [fault["message"], *faults]
+        options = {"limit_s": "--seconds"}  # that fields of REST are
+        words = [fault["message"], *("%s: %s" % (options.get(k, k), v) for k, v in fields.items())]
     except (ValueError, AttributeError, KeyError):
         words = ["%s answers %d." % (url, error.code)]
     return HttpError("\n  ".join(words), error.code)

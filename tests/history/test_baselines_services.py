@@ -130,6 +130,26 @@ def test_the_newest_campaign_is_judged_at_once_and_older_words_stay(make, measur
     assert stored.against["baseline"] == "release 1.4"
 
 
+@pytest.mark.parametrize(
+    ("nights", "word"),
+    [
+        ((10_000, 11_500, 9_200, 11_000, 9_500, 10_800), "too close to call"),
+        ((10_000, 10_050, 9_950, 10_000, 10_020, 9_980), "slower"),
+    ],
+)
+def test_campaigns_that_differ_by_themselves_make_no_campaign_slower(
+    make, measured_test, nights, word
+):
+    """Each night's own runs are within 1 % of each other."""
+    first, *_ = [measured_test(*(us * share // 100 for share in (100, 101, 99))) for us in nights]
+    make(first)
+    against = finished(measured_test(11_600, 11_700, 11_500, is_over=False))
+    assert against.word == word
+    assert against.low < 1.15 < against.high
+    settled = "Measure both side by side, in one campaign."
+    assert against.why == (settled if word == "too close to call" else "")
+
+
 def test_each_run_of_a_baseline_of_several_campaigns_counts(make, measured_test):
     make(measured_test(*[10_000] * 3), measured_test(*[14_400] * 3))
     against = finished(measured_test(12_000, 12_100, 11_900, is_over=False))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
+from campaigns.domain.analysis.changes import CampaignNoise
 from campaigns.domain.analysis.pair import Blocker
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.figures import Figures, typical_metric
@@ -152,6 +153,7 @@ class ArmPair:
     is_chosen: bool = False
     called: tuple[str, str] | None = None
     place: str = ""
+    noise: CampaignNoise | None = None  # of the campaigns before the later one
 
     def __iter__(self) -> Iterator[MeasuredTest]:
         return iter((self.baseline, self.candidate))

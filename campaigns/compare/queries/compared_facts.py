@@ -3,14 +3,17 @@ One compared test in detail: its figures on both sides, every run, the percentil
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.compare.queries.columns import ComparisonSide, Side
 from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_accident
+from campaigns.domain.analysis.changes import CampaignNoise, campaign_noise
+from campaigns.domain.analysis.histories import mean_of
 from campaigns.domain.analysis.likeness import partners
 from campaigns.domain.analysis.messages import MESSAGES
 from campaigns.domain.analysis.pair import Blocker, PairResult, Reason, shift_of
@@ -34,8 +37,11 @@ from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.plan_words import changed_fields, field_name
 from campaigns.domain.presentation.tables import Figure, Row, Table, count_cell, figure_cell
 from campaigns.domain.units import decimals_for, rate, said_of
+from campaigns.history.models import HistoryKey
+from campaigns.models import Test, TestFigures
 from campaigns.runs.queries.measurements import MeasuredRun
 
+_MOST_EARLIER = 30  # campaigns, which tell how campaigns differ
 # Parts of a plan that change neither what is sent nor how hard.
 _HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.load.max_in_flight")
 
@@ -84,6 +90,31 @@ def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
     """Two columns of a test each, with its verdict."""
     (pair,) = pairs_between(baseline, candidate)
     return judged_pair(pair)[0]
+
+
+def noise_between(pairs: Iterable[tuple[Test, Test]]) -> dict[tuple[int, int], CampaignNoise]:
+    """By the numbers of two tests of different campaigns, how campaigns of the candidate's test
+    before the later of the two differed by themselves; of those that have enough. One query."""
+    begins = {
+        (first.pk, second.pk): (HistoryKey.of(second), [first.campaign, second.campaign])
+        for first, second in pairs
+        if first.campaign_id != second.campaign_id
+    }
+    keys = {key for key, _ in begins.values()}
+    rows = TestFigures.objects.outside_trash().filter(
+        plan__in={key.plan for key in keys}, endpoint__in={key.endpoint for key in keys}
+    )
+    columns = ("started_at", "typical_us", *HistoryKey._fields)
+    earlier: dict[HistoryKey, list[tuple[datetime, float | None]]] = {}
+    for at, typical_us, *key in rows.order_by("started_at", "pk").values_list(*columns):
+        earlier.setdefault(HistoryKey(*key), []).append((at, mean_of(typical_us)))
+    noises: dict[tuple[int, int], CampaignNoise] = {}
+    for numbers, (key, campaigns) in begins.items():
+        starts = [each.started_at for each in campaigns if each.started_at]
+        values = [us for at, us in earlier.get(key, ()) if at < max(starts, default=at)]
+        if noise := campaign_noise(tuple(values[-_MOST_EARLIER:])):
+            noises[numbers] = noise
+    return noises
 
 
 def pairs_between(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:

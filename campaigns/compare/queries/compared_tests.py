@@ -2,6 +2,7 @@
 the verdict for each."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from campaigns.compare.queries.columns import ComparisonSide, Side, profiles_of, sides_of
 from campaigns.compare.queries.compared_facts import (
@@ -9,6 +10,7 @@ from campaigns.compare.queries.compared_facts import (
     detail_of,
     differences_of,
     judged_pair,
+    noise_between,
     pairs_between,
     same_of,
 )
@@ -57,6 +59,11 @@ def comparison_of(
         if {baseline.column.letter, side.column.letter} & searches.keys()
     }
     every = [pair for candidate in candidates for pair in pairs_between(baseline, candidate)]
+    noises = noise_between([(pair.baseline.test, pair.candidate.test) for pair in every])
+    every = [
+        replace(pair, noise=noises.get((pair.baseline.test.pk, pair.candidate.test.pk)))
+        for pair in every
+    ]
     # References speak for the environment; a column that has nothing else is about its own.
     with_others = {pair.letter for pair in every if not pair.is_of_reference}
     of_references = [p for p in every if p.is_of_reference and p.letter in with_others]
@@ -161,7 +168,9 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
         names = "average response times" if "mean" in metrics else ""
         if metrics != {"mean"}:
             names = f"{names}, or medians" if names else "medians"
-        grounds.append(f"{names}, {percent(0.95, decimals=0)} intervals {_over(tests)}")
+        of_campaigns = any(each.interval and each.interval.is_of_campaigns for each in tests)
+        least = ", and at least as wide as earlier campaigns differ" if of_campaigns else ""
+        grounds.append(f"{names}, {percent(0.95, decimals=0)} intervals {_over(tests)}{least}")
     thresholds = {pair.candidate.test.campaign.practical_threshold for pair in pairs}
     grounds.append(
         f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"

@@ -194,6 +194,9 @@ def _of_runs(
         blockers.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(pair):
         blockers.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
+    if pair.noise and row.interval:
+        sizes = [len({each.run.campaign_id for each in side}) for side in sides]
+        row = replace(row, interval=row.interval.between_campaigns(pair.noise, sizes))
     row = row.judged(campaign.practical_threshold, blockers=blockers)
     spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
     if spoilt and row.reason is Reason.TOO_FEW_REPEATS:

@@ -16,8 +16,10 @@ Single campaigns that are far off their neighbours are outliers and belong to no
 Limits, error rates and power: docs/measuring.md.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import exp, inf, log, sqrt
 
@@ -316,6 +318,31 @@ def course_of(values: Sequence[float | None]) -> Course:
     level = places[cuts[-1]] if cuts else 0
     stretch = [series[place] for place in places if level <= place < len(series) - 1]
     return Course(tuple(changes), outliers, _expected(stretch, series[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignNoise:
+    """By how much campaigns of one level differ: the standard deviation of their logarithms, with
+    `df` degrees of freedom."""
+
+    sd: float
+    df: int
+
+
+@lru_cache(maxsize=2000)
+def campaign_noise(values: Sequence[float | None]) -> CampaignNoise | None:
+    """Of one value for each campaign, as `course_of`, without outliers; None of too few."""
+    course = course_of(values)
+    firsts = [change.index for change in course.changes]
+    levels: dict[int, list[float]] = {}
+    for index, value in enumerate(values):
+        if value and index not in course.outliers:
+            levels.setdefault(bisect_right(firsts, index), []).append(log(value))
+    df = sum(map(len, levels.values())) - len(levels)
+    if df < MIN_CAMPAIGNS - 1:
+        return None
+    squares = sum(float(np.var(level)) * len(level) for level in levels.values())
+    return CampaignNoise(sqrt(squares / df), df)
 
 
 def _cuts(values: np.ndarray) -> list[int]:

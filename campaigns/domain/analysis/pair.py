@@ -15,7 +15,7 @@ from enum import StrEnum
 from math import exp, fsum, log
 from statistics import fmean
 
-from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.messages import MESSAGES, say
 from campaigns.domain.analysis.ratio import (
     BOUNDED,
     MIN_REPEATS,
@@ -154,6 +154,8 @@ class PairResult:
             row = row.without_word(Reason.TOO_FEW_REPEATS, text)
             return replace(row, more=MIN_REPEATS - k)
         word = word_of(interval.low, interval.high, threshold)
+        if word in BOUNDED and interval.is_of_campaigns:
+            return replace(row, word=word, text=MESSAGES["not_in_turn"].remedy)
         if word in BOUNDED:
             more = more_repeats(interval, threshold)
             unit = "more blocks" if interval.is_paired else "more repeats"

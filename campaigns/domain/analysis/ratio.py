@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from campaigns.domain.analysis.changes import CampaignNoise
 from campaigns.domain.percentiles import t_quantile, t_reach, t_two_sided
 
 MIN_REPEATS = 3  # below this there is no verdict
@@ -131,6 +132,7 @@ class RatioInterval:
     is_paired: bool = True
     baseline: float = 1.0
     candidate: float = 1.0
+    is_of_campaigns: bool = False  # as wide as earlier campaigns differ, which no longer pass mends
 
     @property
     def half_width(self) -> float:
@@ -144,6 +146,17 @@ class RatioInterval:
         """As wide, around another estimate of the same ratio."""
         shift = ratio / self.ratio
         return replace(self, ratio=ratio, low=self.low * shift, high=self.high * shift)
+
+    def between_campaigns(self, noise: CampaignNoise, sizes: Sequence[int]) -> "RatioInterval":
+        """At least as wide as campaigns differ by themselves. `sizes`: the campaigns of baseline
+        and candidate."""
+        se = noise.sd * sqrt(sum(1 / n for n in sizes))
+        if se <= self.se:
+            return self
+        ends = [self.ratio * exp(sign * t_reach(noise.df) * se) for sign in (-1, 1)]
+        p_value = t_two_sided(log(self.ratio) / se, noise.df)
+        wider = dict(zip(("low", "high"), ends, strict=True), se=se, df=noise.df, p_value=p_value)
+        return replace(self, **wider, is_of_campaigns=True)
 
     def around(self, baseline: float, candidate: float, confidence: float) -> "RatioInterval":
         """Around the geometric mean of two figures, so that the quotient of its two is the ratio.

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, OuterRef, Prefetch, Q, QuerySet, Subque
 from django.db.models.functions import Abs, Ln
 
 from campaigns.compare.queries.arm_pairs import MeasuredTest, measured_tests
-from campaigns.compare.queries.compared_facts import ComparedPair
+from campaigns.compare.queries.compared_facts import ComparedPair, noise_between
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.messages import Sentence
@@ -146,12 +146,17 @@ def compared_with_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[
             olds[baseline].append(each)
         if each.run.test_id in news:
             news[each.run.test_id].append(each)
+    noises = noise_between([(by_pk[b.test_id], by_pk[test.pk]) for b, test in pairs])
     for baseline, test in pairs:
         # Once judged, its measurements can be forgotten.
         new = _side(by_pk[test.pk], news.pop(test.pk, []))
         names = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
         pair = ComparedPair(
-            _side(by_pk[baseline.test_id], olds[baseline.pk]), new, is_chosen=True, called=names
+            _side(by_pk[baseline.test_id], olds[baseline.pk]),
+            new,
+            is_chosen=True,
+            called=names,
+            noise=noises.get((baseline.test_id, test.pk)),
         )
         metric = "" if pair.is_busy else "p95"
         overhead = compare(new.test.campaign, pair, metric)

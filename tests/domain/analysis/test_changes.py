@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.changes import course_of
+from campaigns.domain.analysis.changes import campaign_noise, course_of
 from campaigns.domain.percentiles import t_quantile
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/change_points.json").read_text())["series"]
@@ -112,6 +112,15 @@ def test_a_level_from_which_a_test_came_back_is_found(lengths):
     places = list(accumulate(lengths[:-1]))
     rows = [indices(history(np.repeat(levels, lengths), seed)) for seed in SEEDS]
     assert rows.count(places) >= 0.9 * len(rows)
+
+
+def test_campaigns_of_a_level_differ_by_their_noise():
+    """Whatever level they are on, and without what is off by itself."""
+    values = history([100.0] * 200 + [130.0] * 200)
+    noise = campaign_noise((*values[:50], 300.0, None, *values[50:]))
+    assert noise.sd == pytest.approx(0.02, rel=0.1)
+    assert 390 <= noise.df <= 398
+    assert campaign_noise((100.0, 101.0, 99.0, 100.0)) is None
 
 
 def test_the_newest_value_is_held_against_the_last_ten_before_it():
