@@ -109,7 +109,7 @@ def try_other(*, by: Actor, probe: Probe, text: str) -> None:
     origin = {name: getattr(address, name) for name in ("scheme", "host", "port")}
     origin["address"] = endpoint.address
     endpoints = endpoint.target.endpoints
-    if not endpoints.filter(**origin, archived_at=None).exists():  # as after the first of two clicks
+    if not endpoints.filter(**origin, archived_at=None).exists():  # else it was clicked twice
         endpoints.create(**origin, verify_tls=endpoint.verify_tls)
     try_untried(by=by, target=endpoint.target, probe=probe.pk)
 
