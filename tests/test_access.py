@@ -182,3 +182,20 @@ def test_what_cannot_be_stored_is_answered(world):
         for junk in [*tried, *({field: NUL} for field in body)]:
             answer = send(world, who, "POST", path, body | junk)
             assert answer.status < 500, f"{name}: {junk}"
+
+
+TWO = "curl shop.example/a\ncurl shop.example/b"
+NUMBERED = [
+    ("get", "/projects/{}/schedules/", "campaign", {}),
+    ("post", "/projects/{}/notifications/", "shown", {"do": "choose"}),
+    ("post", "/projects/{}/plans/paste/", "chosen", {"what": TWO, "choose": "1"}),
+    ("post", "/measure/", "project", {"what": "shop.example"}),
+]
+
+
+@pytest.mark.parametrize("number", ["²", LONG])
+@pytest.mark.parametrize(("method", "path", "name", "rest"), NUMBERED)
+def test_what_is_no_number_is_answered(world, method, path, name, rest, number):
+    ask = getattr(world.client("alice"), method)
+    answer = ask(path.format(world.rows["project"].pk), {name: number, **rest})
+    assert answer.status_code < 500

@@ -69,6 +69,12 @@ class AccountAdapter(DefaultAccountAdapter):
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """axes counts wrong passwords, in the database and so for all web processes."""
 
+    def is_safe_url(self, url: str) -> bool:
+        try:
+            return super().is_safe_url(url)
+        except ValueError:  # such as http://[
+            return False
+
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address_of(request)
 

@@ -20,6 +20,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
@@ -237,6 +238,7 @@ def _takes_passkeys(request: HttpRequest) -> bool:
     return (request.is_secure() or host == "localhost") and not is_address
 
 
+@transaction.atomic
 def _save_profile(request: HttpRequest, by: Actor, name: str, email: str) -> bool:
     """True; else raises InvalidFields. Another address counts once the link that is sent to it was
     opened; at once where the site sends no e-mail."""

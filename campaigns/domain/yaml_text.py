@@ -49,8 +49,10 @@ def read_yaml(text: str) -> YamlDocument:
         mark = error.problem_mark or error.context_mark
         sentence = f"This is no YAML: {error.problem}. Check indentation and quotes."
         raise InvalidYaml(sentence, mark.line + 1 if mark else 1) from None
-    except yaml.YAMLError as error:  # a character that YAML does not have
-        raise InvalidYaml(f"{str(error).splitlines()[0]}.") from None
+    except yaml.reader.ReaderError as error:  # a character that YAML does not have
+        before = text.encode()[: error.position]
+        line = before.count(b"\n") + 1
+        raise InvalidYaml(f"{str(error).splitlines()[0]}.", line) from None
 
 
 class _Anchor(NamedTuple):

@@ -363,6 +363,8 @@ def set_mark(
     errors = text_faults(TimeMark, {"text": text, "link": link, "key": key})
     if not text:
         errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
+    if at and not 2000 <= at.year < 2100:  # no page can show the last year of all in every zone
+        errors["at"] = "Choose a time in the years 2000 to 2099."
     if target and target.project_id != project.pk:
         errors["target"] = "Choose a target of this project."
     if errors:

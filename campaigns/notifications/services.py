@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
@@ -68,10 +69,13 @@ def add_channel(
     label = clean_name(label) or places.get(kind) or kind.label
     secret = new_secret() if kind == ChannelKind.WEBHOOK else ""
     with transaction.atomic():
-        rows, most = by.user.channels, MOST_OF_PERSON
+        # Held, so that two at once do not exceed the limit together.
         if project:
-            hold(project)  # so that two at once do not exceed the limit together
+            hold(project)
             rows, most = project.channels, MOST_OF_PROJECT
+        else:
+            User.objects.select_for_update(no_key=True).get(pk=by.user.pk)
+            rows, most = by.user.channels, MOST_OF_PERSON
         if rows.count() >= most:
             raise Refused(f"There are {most} channels. Remove one that is not used.")
         channel = NotificationChannel.objects.create(

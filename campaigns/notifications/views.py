@@ -15,6 +15,7 @@ from campaigns.core.access import (
     saved_by,
     signed_in_form,
     signed_in_post,
+    whole,
 )
 from campaigns.core.database import release_connection
 from campaigns.core.permissions import Action, Actor, roles_with
@@ -51,7 +52,7 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
     rows = project.channels if project else actor.user.channels
     if request.POST.get("do") == "choose":
         numbers = request.POST.getlist("shown")
-        for channel in rows.filter(pk__in=filter(str.isdecimal, numbers)):
+        for channel in rows.filter(pk__in=map(whole, numbers)):
             kinds = request.POST.getlist(f"kinds-{channel.pk}")
             services.choose_kinds(by=actor, channel=channel, kinds=kinds)
         messages.success(request, "Saved.")

@@ -61,7 +61,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return redirect("project-list")
     number = request.POST.get("project", "")
-    project = find(Project, actor_of(request), pk=number) if number.isdecimal() else None
+    project = find(Project, actor_of(request), pk=whole(number)) if number else None
     return _try_typed(request, project)
 
 
@@ -264,7 +264,8 @@ def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
         paste = _read(request, text)
     except NotUnderstood as fault:
         return _paste_page(request, project, text=text, fault=str(fault), status=422)
-    numbers = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
+    chosen = request.POST.getlist("chosen")
+    numbers = {number for number in range(len(paste.requests)) if str(number) in chosen}
     if len(paste.requests) > 1 and "choose" not in request.POST:
         return choice_page(request, project, text, paste)
     numbered = enumerate(paste.requests)

@@ -42,7 +42,7 @@ class ShareForm(CheckedForm):
     note = text_field("Note", text_widget("input-name"), 100)
 
 
-class ProjectForm(forms.Form):
+class ProjectForm(CheckedForm):
     name = forms.CharField(
         max_length=100,
         widget=text_widget("input-name"),

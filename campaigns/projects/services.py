@@ -36,6 +36,7 @@ from campaigns.operations.models import AuditEvent
 
 @transaction.atomic
 def create_project(*, by: Actor, name: str) -> Project:
+    """Raises Forbidden, InvalidFields."""
     if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
         raise Forbidden("Sign in to create a project, or use a token with the scope write.")
     if not may_create_projects(by):
@@ -43,7 +44,9 @@ def create_project(*, by: Actor, name: str) -> Project:
             "Only administrators create projects in this installation. Ask one of them, and to be "
             "made the project's owner."
         )
-    project = Project.objects.create(name=clean_name(name))
+    if not (name := clean_name(name)):
+        raise InvalidFields({"name": "Give the project a name."})
+    project = Project.objects.create(name=name)
     Membership.objects.create(project=project, user=by.user, role=Role.OWNER)
     return project
 

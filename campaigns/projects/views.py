@@ -69,8 +69,7 @@ def project_list(request):
 @signed_in_form
 def project_new(request):
     form = ProjectForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        project = services.create_project(by=actor_of(request), **form.cleaned_data)
+    if project := saved_by(form, services.create_project, by=actor_of(request)):
         messages.success(request, f"Project {project.name} created. Next, add a target.")
         return redirect("target-list", project=project.pk)
     return render_page(request, "projects/new.html", form=form)

@@ -22,6 +22,7 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.timetable import Timetable
 from campaigns.domain.typed_text import Content, check_unchanged, clean_name
+from campaigns.items.services import hold
 from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind, EventMessage
 from campaigns.notifications.messages import site_url
@@ -42,6 +43,7 @@ _EDITED = ("name", "template_id", "cron", "zone", "when_quiet", "result_within_h
 def create_schedule(*, by: Actor, project: Project, now: datetime, **values: Any) -> Schedule:
     """Raises Forbidden, Refused, and InvalidFields by the names of `_check`."""
     require(by, Action.EDIT, project)
+    hold(project)  # so that two at once do not exceed the limit together
     if project.schedules.count() >= MOST_SCHEDULES:
         raise Refused(f"A project has at most {MOST_SCHEDULES} schedules. Delete one first.")
     schedule = Schedule(project=project, on_since=now)

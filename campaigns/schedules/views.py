@@ -20,6 +20,7 @@ from campaigns.core.access import (
     saved_by,
     signed_in_form,
     signed_in_post,
+    whole,
 )
 from campaigns.core.pages import page_of, sorted_by
 from campaigns.core.permissions import Action, Actor, require
@@ -132,7 +133,7 @@ def _form(
         return ScheduleForm(request.POST, **kwargs)
     if schedule is not None:
         return ScheduleForm.of(schedule, **kwargs)
-    template = templates.filter(pk=campaign).first() if campaign.isdigit() else None
+    template = templates.filter(pk=whole(campaign)).first() if campaign else None
     initial = {"template": template, "name": f"Nightly {template.name}"[:150]} if template else {}
     return ScheduleForm(initial=initial, **kwargs)
 

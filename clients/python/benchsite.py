@@ -54,8 +54,6 @@ class HttpError(Stop):
 
 
 # --- HTTP ----------------------------------------------------------------------------------------
-
-
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A redirect would send the token to another host."""
 
@@ -141,7 +139,6 @@ def _http_error(error: urllib.error.HTTPError, url: str) -> HttpError:
 
 
 # --- what fails the job --------------------------------------------------------------------------
-
 _SLOWER = re.compile(
     r"(?:(?P<metric>[a-z]+|p\d+(?:\.\d+)?)\s+)?slower(?:\s+than\s+(?:the\s+)?baseline)?"
     r"(?:\s+by)?(?:\s+more\s+than)?\s*>?\s*(?P<limit>\d+(?:\.\d+)?)\s*%",
@@ -320,7 +317,6 @@ def headline_of(verdict: Json, results: Sequence[Result], code: int) -> str:
 
 
 # --- files ---------------------------------------------------------------------------------------
-
 _MARKED = re.compile(r"([\\`*_{}\[\]<>|~#])")
 
 
@@ -455,8 +451,6 @@ _FILES: Dict[str, Tuple[Callable[[Report], str], str]] = {
 
 
 # --- GitHub --------------------------------------------------------------------------------------
-
-
 class GitHub:
     """The job's own repository. Never fails the job: what it may not do it says on stderr."""
 
@@ -524,19 +518,21 @@ class GitHub:
 
 
 # --- benchsite -----------------------------------------------------------------------------------
-
-
 class Site:
     """benchsite's REST interface, and one project there."""
+
+    _FORM = re.compile(
+        r"https?://([^\0-\x20/:\[\]]+|\[[\da-f:.]+\])(:\d{1,5})?(/[!-~]*)?", re.IGNORECASE
+    )
 
     def __init__(self, env: Dict[str, str], project: str = ""):
         missing = [name for name in ("BENCHSITE_URL", "BENCHSITE_TOKEN") if not env.get(name)]
         if missing:
             raise Stop("Set %s in the environment of the job." % " and ".join(missing))
-        self.url = env["BENCHSITE_URL"].rstrip("/")
-        if urllib.parse.urlsplit(self.url).scheme not in ("http", "https"):
-            raise Stop("BENCHSITE_URL begins with https:// or http://.")
-        self.api = Api(self.url + "/api/v1", env["BENCHSITE_TOKEN"])
+        self.url, token = env["BENCHSITE_URL"].strip().rstrip("/"), env["BENCHSITE_TOKEN"].strip()
+        if not (self._FORM.fullmatch(self.url) and re.fullmatch("[!-~]+", token)):
+            raise Stop("Write BENCHSITE_URL as https://bench.example, BENCHSITE_TOKEN as bs_pat_….")
+        self.api = Api(self.url + "/api/v1", token)
         self._name_or_id = project
 
     @cached_property
@@ -683,8 +679,6 @@ def source_of(env: Dict[str, str], github: GitHub, options: argparse.Namespace) 
 
 
 # --- commands: their docstrings are the help of the command line ---------------------------------
-
-
 def run(options: argparse.Namespace, site: Site, github: GitHub) -> int:
     """measure, wait, report"""
     if not (options.campaign or (options.url and options.against)):

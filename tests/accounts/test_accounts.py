@@ -113,11 +113,10 @@ def test_a_password_made_of_the_user_name_is_refused(typed, client, alice):
     assert alice.check_password("pw")
 
 
-def test_no_page_leads_elsewhere_after_sign_in(client, alice):
-    url = reverse("account_login") + "?next=https://evil.example/"
-    answer = client.post(
-        url, {"username": "alice", "password": "pw", "next": "https://evil.example/"}
-    )
+@pytest.mark.parametrize("elsewhere", ["https://evil.example/", "http://["])
+def test_no_page_leads_elsewhere_after_sign_in(elsewhere, client, alice):
+    url = f"{reverse('account_login')}?next={elsewhere}"
+    answer = client.post(url, {"username": "alice", "password": "pw", "next": elsewhere})
     assert answer.url == reverse("project-list")
 
 

@@ -52,6 +52,27 @@ def judged(*comparisons: dict, rules=(), strict=False, measured=True) -> tuple[i
     return report.code, report.headline
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("URL", f"{SITE}{tail}") for tail in (":x", "/a b", "\x07")),
+        ("URL", "https://[::1"),
+        ("TOKEN", "…"),
+        ("TOKEN", "bs_pat_0\n1"),
+    ],
+)
+def test_what_is_no_address_or_token_is_named_and_no_verdict(name, value):
+    env = {"BENCHSITE_URL": SITE, "BENCHSITE_TOKEN": "t", f"BENCHSITE_{name}": value}
+    with pytest.raises(client_module.Stop, match=f"BENCHSITE_{name} as") as stop:
+        client_module.Site(env)
+    assert stop.value.code == client_module.USAGE
+
+
+def test_a_line_break_at_the_end_of_a_token_is_no_part_of_it():
+    site = client_module.Site({"BENCHSITE_URL": SITE, "BENCHSITE_TOKEN": "t\n"})
+    assert site.api._headers["Authorization"] == "Bearer t"
+
+
 def test_a_limit_is_broken_where_the_lower_end_is_beyond_it():
     for low, high, code in [(1.11, 1.2, 1), (1.09, 1.2, 0), (1.02, 1.09, 0), (0.8, 0.9, 0)]:
         assert judged(compared(low, high), rules=[P95])[0] == code

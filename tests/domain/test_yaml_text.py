@@ -43,6 +43,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         ('"a\\0"', 1, "NUL"),
         ("a: 1e999", 1, "too large"),
         ("\x01", 1, "control characters"),
+        ("a: é\nb: é\nc: \x01\nd: 1", 3, "control characters"),
         (LAUGHS, 5, "more than 50,000 values"),
         (f"a: &a {'x' * 10_000}\nb: [{'*a, ' * 2000}]", 2, "more than"),
         ("[" * (MOST_NESTED + 2), 1, "nested more than"),

@@ -211,6 +211,8 @@ def test_the_same_version_on_another_target_or_at_another_time_is_another_mark(m
         ({"text": "x" * 101}, "text"),
         ({"link": "javascript:alert(1)"}, "link"),
         ({"key": "x" * 151}, "key"),
+        ({"at": datetime.min.replace(tzinfo=UTC)}, "at"),
+        ({"at": datetime.max.replace(tzinfo=UTC)}, "at"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_by_its_name(mark, fields, name):

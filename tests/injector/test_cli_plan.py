@@ -1,7 +1,9 @@
 """The command line's plans: whole from a file, or by their steps, sessions and credentials."""
 
 import json
+import os
 from argparse import ArgumentParser
+from pathlib import Path
 
 import pytest
 
@@ -219,11 +221,30 @@ def test_times_and_rates_may_have_units():
         assert order(*options.split())["plan"]["load"][field] == value
 
 
-@pytest.mark.parametrize("options", ["--duration 2x", "--rate 5s", "--warm-up 500ms"])
+@pytest.mark.parametrize(
+    "options", ["--duration 2x", "--rate 5s", "--warm-up 500ms", "--warm-up 1e999"]
+)
 def test_a_unit_that_does_not_fit_is_refused_with_those_that_do(options, capsys):
     with pytest.raises(SystemExit):
         order(*options.split())
     assert ": write " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--exactly", "--at-most"])
+@pytest.mark.parametrize("seconds", ["0", "-1", "1e999"])
+def test_a_time_that_turns_cannot_take_is_refused_by_its_option(option, seconds, capsys):
+    said = refusal(capsys, ADDRESS, "--against", ADDRESS, f"{option}={seconds}")
+    assert f"{option}: " in said
+
+
+def test_a_pipe_is_read_once_for_all_addresses(plan_file):
+    pipe, end = os.pipe()
+    with open(pipe, "rb"), open(end, "wb") as file:
+        file.write(Path(plan_file(load=CLOSED)).read_bytes())
+        file.close()
+        options = [ADDRESS, "--against", ADDRESS, "--plan", f"/dev/fd/{pipe}"]
+        order = cli.arms_order(cli.make_parser().parse_args(options), cli.make_order)
+    assert [arm["plan"]["load"]["requests"] for arm in order["arms"]] == [9, 9]
 
 
 def test_a_question_mark_without_a_query_is_sent():

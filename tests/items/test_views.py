@@ -175,6 +175,11 @@ class TestUndo:
             as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
             assert sorted(listed(as_owner, "plan", project)) == ["a", "b", "c"]
 
+    @pytest.mark.parametrize("at", ["2026-02-30T12:00:00Z", "2026-11-21T12:00:00+23:59"])
+    def test_a_time_that_nothing_was_done_at_undoes_nothing(self, as_owner, project, at):
+        answer = as_owner.post(bulk_url("plan", project), {"at": at, "do": "restore"})
+        assert answer.url == list_url("plan", project)
+
     def test_the_trash_restores_and_deletes_forever(self, as_owner, project):
         kind = "target"
         pks = [make_item(kind, project, name).pk for name in ("a", "b")]

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from functools import partial
 
 import pytest
 from django.test import Client
@@ -12,6 +13,7 @@ from campaigns.models import AuditEntry, Campaign
 from campaigns.notifications import services, views
 from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
 from campaigns.projects.services import decrypt, rotate_secrets
+from tests.engine.scenes import at_once
 from tests.factories import make_campaign, make_run, make_test
 from tests.notifications.receivers import http_receiver
 from tests.notifications.scenes import delivering, make_channel
@@ -186,10 +188,12 @@ def test_a_removed_channel_takes_its_secrets_along(as_user, bob, project):
     assert not NotificationChannel.objects.exists()
 
 
-def test_there_are_no_more_channels_than_allowed(as_user, bob, project, monkeypatch):
-    monkeypatch.setattr(services, "MOST_OF_PROJECT", 1)
-    page = f"/projects/{project.pk}/notifications/"
-    add(as_user(bob), page)
+@pytest.mark.parametrize("page", ["/projects/{}/notifications/", "/account/notifications/"])
+def test_there_are_no_more_channels_than_allowed(as_user, bob, project, monkeypatch, page):
+    for most in ("MOST_OF_PROJECT", "MOST_OF_PERSON"):
+        monkeypatch.setattr(services, most, 1)
+    page = page.format(project.pk)
+    at_once(*[partial(add, as_user(bob), page) for _ in range(6)])
     answer = add(as_user(bob), page)
     assert "There are 1 channels" in text_of(answer)
     assert NotificationChannel.objects.count() == 1

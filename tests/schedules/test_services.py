@@ -1,19 +1,21 @@
 """Schedules start copies of a campaign once each time that they are due, or say why not."""
 
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
 
 from campaigns.core.permissions import Actor
-from campaigns.domain.errors import ChangedMeanwhile, Forbidden, InvalidFields
+from campaigns.domain.errors import ChangedMeanwhile, Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import version_token
 from campaigns.items.services import archive_items, delete_items, restore_items
 from campaigns.models import AuditEntry, Campaign, Firing, Membership, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind
 from campaigns.notifications.models import Event
 from campaigns.operations.services.load_control import stop_all_load_from_console
+from campaigns.schedules import services
 from campaigns.schedules.services import (
     content_of,
     create_schedule,
@@ -149,6 +151,18 @@ def test_what_cannot_be_started_says_why_and_is_due_again(schedule):
             assert words in last.why_skipped
             schedule.refresh_from_db()
             assert schedule.next_at == NIGHT + A_DAY
+
+
+def test_two_at_once_do_not_exceed_the_limit(transactional_db, project, bob, monkeypatch):
+    monkeypatch.setattr(services, "MOST_SCHEDULES", 1)
+    values = {"template": draft(project), "name": "Nightly", "cron": "0 2 * * *", "zone": "UTC"}
+
+    def add() -> None:
+        with suppress(Refused):
+            create_schedule(by=Actor(user=bob), project=project, now=EVENING, **values)
+
+    at_once(*[add] * 6)
+    assert project.schedules.count() == 1
 
 
 def test_two_dispatchers_start_it_once(transactional_db, schedule):

@@ -1,6 +1,7 @@
 """Targets, their TLS profiles, the names of all things, and addresses that were only tried."""
 
 import pytest
+from django.urls import reverse
 
 from campaigns.campaigns.queries.campaign_grid import grid_of
 from campaigns.campaigns.queries.cells import CampaignCell
@@ -10,7 +11,7 @@ from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.items.queries.filters import matching
 from campaigns.items.services import archive_items, delete_items, describe_item, tag_items
 from campaigns.machines.services import add_exporter
-from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
+from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Project, Target
 from campaigns.operations.models import AuditEvent
 from campaigns.plans.services import create_plan
 from campaigns.probes.queries.probes import list_targets
@@ -398,6 +399,12 @@ def test_what_is_renamed_is_stored_and_found_by_either_spelling(project, as_alic
 def test_campaigns_and_projects_are_stored_in_one_spelling(project, as_alice):
     assert create(as_alice, project, name=CAFE_IN_TWO).name == CAFE
     assert create_project(by=as_alice, name=f" {CAFE_IN_TWO} ").name == CAFE
+
+
+def test_a_name_that_no_page_shows_makes_no_project(client, alice):
+    client.force_login(alice)
+    assert client.post(reverse("project-new"), {"name": "\u200b"}).status_code == 422
+    assert not Project.objects.filter(name="").exists()
 
 
 def test_an_endpoint_names_a_profile_in_either_spelling(project, as_alice):

@@ -25,7 +25,13 @@ from campaigns.domain.plan.arrivals import share_fault
 from campaigns.domain.plan.load import MAX_INJECTORS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
-from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_not_in_turns
+from campaigns.domain.plan.turns import (
+    LIMIT_S,
+    LONGEST_LIMIT_S,
+    MOST_ARMS,
+    turns_limit_s,
+    why_not_in_turns,
+)
 from campaigns.domain.presentation.request_tables import csv_rows
 from workers.injector.arms_run import run_arms, run_arms_in_processes
 from workers.injector.cli_options import (
@@ -33,6 +39,7 @@ from workers.injector.cli_options import (
     add_session_options,
     add_tls_options,
     advice,
+    bytes_of,
     check_tls,
     lines_of,
     open_key_log,
@@ -54,6 +61,7 @@ from workers.injector.cli_plan import (
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, PROTOCOL_OF_ARMS, Refusal
 from workers.injector.summary import LocalRun, hlog_lines, run_here, run_processes, tell
 
+_LIMITS = ("at_most", "exactly")
 _OF_AN_ARM = ("endpoint", "connection_mode", "plan", "secrets")
 # What makes a report of one address, or shares its load.
 _ALONE = ("hlog", "requests_csv", "threshold", "key_log")
@@ -77,19 +85,27 @@ def add_against_options(parser: argparse.ArgumentParser) -> None:
 def refuse_against_options(options: argparse.Namespace) -> None:
     """Raises ValueError for what needs another address, or for what several addresses rule out."""
     if not options.against:
-        for name in ("at_most", "exactly"):
+        for name in _LIMITS:
             if getattr(options, name) is not None:
-                raise ValueError(f"--{name.replace('_', '-')} needs --against.")
+                raise ValueError(f"{_flag(name)} needs --against.")
         return
     if len(options.against) >= MOST_ARMS:
         raise ValueError(f"--against: write at most {MOST_ARMS - 1} of them.")
     if options.exactly is not None and options.at_most is not None:
         raise ValueError("--exactly and --at-most exclude each other.")
+    for name in _LIMITS:
+        limit_s = getattr(options, name)
+        if limit_s is not None and not 1 <= limit_s <= LONGEST_LIMIT_S:
+            raise ValueError(f"{_flag(name)}: write 1 to {LONGEST_LIMIT_S:,} seconds.")
     if options.report != "plain":
         raise ValueError("--report is for one address; leave out --against.")
     for name in _ALONE:
         if getattr(options, name):
-            raise ValueError(f"--{name.replace('_', '-')} is for one address; leave out --against.")
+            raise ValueError(f"{_flag(name)} is for one address; leave out --against.")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def arms_order(
@@ -210,6 +226,7 @@ def main(arguments: list[str]) -> int:
     """The exit status. Reports go to standard output, everything else to standard error."""
     parser = make_parser()
     options = parser.parse_args(arguments)
+    bytes_of.cache_clear()
     try:
         refuse_against_options(options)
         if options.against:

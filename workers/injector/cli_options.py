@@ -8,8 +8,9 @@ What is wrong, said with the names that somebody typed: options, not fields of a
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,18 @@ from workers.injector.order import Refusal
 from workers.injector.tls_library import KeyLog
 
 
+@cache
+def bytes_of(path: str) -> bytes:
+    """Of a file, or of standard input (-). Once, for each address of --against asks, and a pipe is
+    empty the second time. Raises OSError."""
+    return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+
+
 def text_of(path: str) -> str:
     """The file's text in UTF-8, to the byte: opened as text, CR LF would become LF. Raises OSError,
     ValueError."""
     try:
-        text = Path(path).read_bytes().decode()
+        text = bytes_of(path).decode()
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{path}: this is no text in UTF-8 (byte {error.start + 1:,} cannot be read)."
@@ -102,7 +110,7 @@ def read_amount(text: str, read: Callable[[str], float] = seconds_in, kind: type
         value = read(text)
     except ValueError as fault:
         raise argparse.ArgumentTypeError(str(fault)) from None
-    if kind(value) != value:
+    if kind is int and not value.is_integer():
         raise argparse.ArgumentTypeError(f"{text!r}: write whole seconds")
     return kind(value)
 

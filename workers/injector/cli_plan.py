@@ -6,7 +6,6 @@ Options of the command line for what is sent: one request, or several steps and 
 import argparse
 import base64
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ from campaigns.domain.plan.typed_request import shared_credentials
 from workers.injector.cli_options import (
     add_field_options,
     add_list,
+    bytes_of,
     given_fields,
     refuse_given,
     session_of,
@@ -181,7 +181,7 @@ def _read_body(text: str) -> dict[str, Any]:
     """A text, or a file: as a text too where it is one, for that may have variables."""
     if not text.startswith("@"):
         return {"body": text}
-    data = Path(text[1:]).read_bytes()
+    data = bytes_of(text[1:])
     try:
         if len(data) <= MAX_BODY_BYTES:
             return {"body": data.decode()}
@@ -195,7 +195,7 @@ def _part(name: str, value: str) -> dict[str, Any]:
     if not value.startswith("@"):
         return {"name": name, "value": value, "content_type": kind}
     path = value[1:]
-    data = base64.b64encode(Path(path).read_bytes()).decode()
+    data = base64.b64encode(bytes_of(path)).decode()
     return {"name": name, "file": data, "filename": Path(path).name, "content_type": kind}
 
 
@@ -276,9 +276,9 @@ def check_shares(options: argparse.Namespace, shares: Sequence[int]) -> None:
 
 
 def _read_plan(name: str) -> dict[str, Any]:
-    text = None if name == "-" else text_of(name)
+    text = text_of(name)
     try:
-        return Plan.from_json(json.loads(sys.stdin.read() if text is None else text)).to_json()
+        return Plan.from_json(json.loads(text)).to_json()
     except InvalidFields as invalid:
         faults = [f"--plan: {field}: {fault}" for field, fault in invalid.errors.items()]
         raise ValueError("\n".join(faults)) from None
@@ -342,11 +342,10 @@ def read_file(options: argparse.Namespace) -> PasteFile:
     for name in _SAID_THERE:
         if getattr(options, name):
             raise ValueError(f"--{name}: the file of {options.url} says that; change it there.")
-    name = options.url[1:]
-    text = sys.stdin.read() if name == "-" else text_of(name)
+    text = text_of(options.url[1:])
     paste = read_paste(text)
     if paste.files:
-        paste = read_paste(text, {each: Path(each).read_bytes() for each in paste.files})
+        paste = read_paste(text, {each: bytes_of(each) for each in paste.files})
     first = paste.requests[0]
     own = [each for each in paste.requests if each.origin == first.origin]
     if n_others := len(paste.requests) - len(own):

@@ -200,7 +200,7 @@ def _origin(
     if fault:
         errors[f"{path}.host"] = fault
     port, digits = 0, str(row.get("port", "")).strip()
-    if digits.isascii() and digits.isdigit() and 1 <= int(digits) <= 65535:
+    if digits.isascii() and digits.isdigit() and len(digits) < 7 and 1 <= int(digits) <= 65535:
         port = int(digits)
     else:
         errors[f"{path}.port"] = "Write a port from 1 to 65535."

@@ -2,7 +2,9 @@
 and the trash."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +12,6 @@ from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 
 from campaigns.campaigns.queries.campaign_list import campaign_views, list_campaigns, makers_of
@@ -269,7 +270,8 @@ def _items_of_form(
     rows = kind.model.objects
     rows = rows.in_trash(actor) if in_trash else rows.visible_to(actor)
     rows = rows.filter(project=project) if project else rows
-    if at := parse_datetime(request.POST.get("at", "")):
+    with suppress(ValueError, OverflowError):
+        at = datetime.fromisoformat(request.POST.get("at", "")).astimezone(UTC)
         return list(rows.filter(**{"deleted_at" if in_trash else "archived_at": at}))
     if request.POST.get("all"):
         if not in_trash:

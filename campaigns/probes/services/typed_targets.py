@@ -106,10 +106,11 @@ def try_other(*, by: Actor, probe: Probe, text: str) -> None:
         other = "HTTP" if endpoint.scheme == "https" else "HTTPS"
         raise Refused(f"Enter the {other} URL of {endpoint.host}.")
     hold(endpoint.target)
-    same = {"address": endpoint.address, "verify_tls": endpoint.verify_tls}
-    endpoint.target.endpoints.create(
-        scheme=address.scheme, host=address.host, port=address.port, **same
-    )
+    origin = {name: getattr(address, name) for name in ("scheme", "host", "port")}
+    origin["address"] = endpoint.address
+    endpoints = endpoint.target.endpoints
+    if not endpoints.filter(**origin, archived_at=None).exists():  # else it was clicked twice
+        endpoints.create(**origin, verify_tls=endpoint.verify_tls)
     try_untried(by=by, target=endpoint.target, probe=probe.pk)
 
 
