@@ -147,21 +147,21 @@ def test_waiting_that_was_not_timed_breaks_little_s_law(project):
 
 
 @pytest.mark.parametrize(
-    ("errors_us", "expected"),
+    ("errors_us", "reasons"),
     [
         ((60_000, 50_000, 10), ["starts_apart"]),
         ((40_000, 50_000, 10), []),
         ((900_000,), []),
     ],
 )
-def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_us, expected):
+def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_us, reasons):
     run = make_run(make_test(make_campaign(project)), n_shards=len(errors_us))
     end_shards(run, last_second=0)
     for number, error_us in enumerate(errors_us):
         store_second(run, make_second(0, [1000] * 1000), shard=number)
         run.shards.filter(number=number).update(end={"start_error_us": error_us})
     summarise_run(run)
-    assert codes(run) == expected
+    assert codes(run) == reasons
 
 
 def test_the_limits_are_a_setting(run, settings):
@@ -224,7 +224,7 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
 
 
-def kept() -> list:
+def stored_figures() -> list:
     return list(RunSummary.objects.order_by("pk").values_list("figures", flat=True))
 
 
@@ -232,12 +232,12 @@ def test_a_new_version_of_its_summary_writes_all_again(project):
     run, lease = measuring(project)
     expire(run)
     settled(run)
-    before, n_before = kept(), TestFigures.objects.get().n
+    before, n_before = stored_figures(), TestFigures.objects.get().n
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
-    assert len(kept()) == 1
+    assert len(stored_figures()) == 1
     assert TestFigures.objects.get().n == 2 * n_before
-    assert kept() != before
+    assert stored_figures() != before
 
 
 KEY = ("add", "status_unexpected", 404)
@@ -274,8 +274,8 @@ def test_the_same_second_twice_changes_nothing(project):
 def test_at_most_three_of_a_kind_are_shown_the_first_and_the_last_among_them(project, alice):
     run, (lease,) = running(project)
     record_seconds(lease=lease, seconds=[with_examples(number) for number in range(7)])
-    found = examples_of(Actor(user=alice), run=run)
-    assert [each.second for each in found[KEY]] == [0, 3, 6]
+    examples = examples_of(Actor(user=alice), run=run)
+    assert [each.second for each in examples[KEY]] == [0, 3, 6]
 
 
 def test_examples_go_with_their_run(project):
