@@ -28,13 +28,13 @@ def draft(project, n_tests: int = 1, target=None, **fields) -> Campaign:
     target = target or make_target(project)
     endpoint = fields.pop("endpoint", None) or make_endpoint(target, host=machine(target.pk))
     cells = [CampaignCell(make_plan(project), endpoint, "new") for _ in range(n_tests)]
-    given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0, **fields}
-    return create_campaign(by=owner_of(project), project=project, cells=cells, **given)
+    values = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0, **fields}
+    return create_campaign(by=owner_of(project), project=project, cells=cells, **values)
 
 
 def create(by, project, **fields) -> Campaign:
     """A draft of one test by this actor, where the test does not say otherwise."""
-    given = {
+    values = {
         "name": "study",
         "cells": [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")],
         "repeats": 2,
@@ -42,7 +42,7 @@ def create(by, project, **fields) -> Campaign:
         "pause_s": 1,
         **fields,
     }
-    return create_campaign(by=by, project=project, **given)
+    return create_campaign(by=by, project=project, **values)
 
 
 def machine(number: int) -> str:
@@ -171,6 +171,6 @@ def states(campaign) -> list[str]:
 
 def statements(do: Callable[[], object]) -> int:
     """How many it takes."""
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         do()
-    return len(seen)
+    return len(queries)

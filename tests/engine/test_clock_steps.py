@@ -57,7 +57,7 @@ from tests.engine.scenes import (
     tick,
 )
 from tests.factories import make_endpoint, make_target
-from tests.searches import REFUSED, answered, end_trial, judged, searching
+from tests.searches import REFUSED, answer_first, end_trial, make_judgement, searching
 
 
 def set_clock(step_s: float) -> None:
@@ -75,8 +75,8 @@ def set_clock(step_s: float) -> None:
 def test_a_run_that_has_not_begun_ends_with_that_reason(project):
     for scene in [preparing, armed]:
         for step_s in [60, 4000, -60]:
-            made = scene(project)
-            run = made if scene is preparing else made[0]
+            result = scene(project)
+            run = result if scene is preparing else result[0]
             set_clock(step_s)
             assert end_for_clock_step(step_s) == 1
             assert (settled(run).state, run.outcome) == ("done", "failed")
@@ -135,8 +135,8 @@ def test_while_nothing_is_under_way_nothing_ends(project, step_s):
 
 @pytest.mark.parametrize(("scene", "mark"), [(preparing, mark_ready), (armed, mark_running)])
 def test_a_lease_holds_by_its_holders_clock_until_the_step_is_noticed(project, scene, mark):
-    made = scene(project)
-    (lease,) = claim(made) if scene is preparing else made[1]
+    result = scene(project)
+    (lease,) = claim(result) if scene is preparing else result[1]
     set_clock(60)
     assert not mark(lease=lease)
     assert mark(lease=lease, is_fresh=True)
@@ -164,13 +164,13 @@ def test_a_check_of_a_host_or_an_exporter_can_be_asked_for_and_answered_after_it
     Exporter.objects.update(asked_at=db_now(-60 + 4000))
     HostClaim.objects.update(asked_at=db_now(-60 + 4000), checked_at=db_now(-90 + 4000))
     end_for_clock_step(-4000)
-    rested = timedelta(seconds=-CHECK_EVERY_S - 1)
-    Exporter.objects.update(asked_at=F("asked_at") + rested)
-    HostClaim.objects.update(asked_at=F("asked_at") + rested, checked_at=F("checked_at") + rested)
+    rest = timedelta(seconds=-CHECK_EVERY_S - 1)
+    Exporter.objects.update(asked_at=F("asked_at") + rest)
+    HostClaim.objects.update(asked_at=F("asked_at") + rest, checked_at=F("checked_at") + rest)
     ask_check(by=as_bob, exporter=exporter)
     check_host(by=as_bob, claim=claim)
-    asked = HostClaim.objects.get().asked_at
-    assert finish_check(claim_id=claim.pk, asked_at=asked, seen=HostCheck((), (), ()))
+    asked_at = HostClaim.objects.get().asked_at
+    assert finish_check(claim_id=claim.pk, asked_at=asked_at, seen=HostCheck((), (), ()))
     assert not what_to_check(claim_id=claim.pk)
 
 
@@ -181,16 +181,16 @@ def test_a_search_waits_no_shorter_for_its_target_and_ends_no_sooner(project, st
     Run.objects.filter(pk=campaign.runs.get(repeat=2).pk).update(
         state="done",
         outcome="complete",
-        judgement=judged(target="Nothing answers.").to_json(),
+        judgement=make_judgement(target="Nothing answers.").to_json(),
         t0=db_now(-25),
         ended_at=db_now(-5),
     )
     advance_searches()
-    assert answered(campaign, REFUSED).is_held
+    assert answer_first(campaign, REFUSED).is_held
     set_clock(step_s)
     end_for_clock_step(step_s)
     assert ask_silent_targets() == 1
-    assert answered(campaign).opened_at
+    assert answer_first(campaign).opened_at
     search = Search.objects.get(pk=campaign.pk)
     assert (search.ending, campaign.stop_reason) == (None, "")
     assert Search.objects.filter(deadline__range=(db_now(3500), db_now(3600))).exists()

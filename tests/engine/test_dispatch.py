@@ -150,12 +150,12 @@ class TestSeveralDispatchers:
 
 
 def test_doorbells_ring_once_for_each_shard_that_waits(project, monkeypatch):
-    rung = []
-    monkeypatch.setattr(dispatch.queue, "send", lambda name: rung.append(name) or True)
+    doorbells = []
+    monkeypatch.setattr(dispatch.queue, "send", lambda name: doorbells.append(name) or True)
     run = preparing(project, n_shards=3)
     claim_shard(worker="w", host="h")
     assert dispatch.ring_doorbells() == 2
-    assert rung == ["workers.inject"] * 2
+    assert doorbells == ["workers.inject"] * 2
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     assert dispatch.ring_doorbells() == 0
 
@@ -257,8 +257,8 @@ def test_each_moves_as_the_lifecycle_says_and_no_other_way(run):
             if source == target or (source, target) in moves:
                 assert move(row, target) == 1
             else:
-                refused = pytest.raises(IntegrityError, match=f"a {kind} cannot go")
-                with refused, transaction.atomic():
+                refusal = pytest.raises(IntegrityError, match=f"a {kind} cannot go")
+                with refusal, transaction.atomic():
                     move(row, target)
             transaction.set_rollback(True)
 

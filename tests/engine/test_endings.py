@@ -161,9 +161,9 @@ class TestTheEnd:
         outcome_of = endings._outcome
 
         def just_before_it_is_told(run):
-            found = outcome_of(run)
+            outcome = outcome_of(run)
             mark_lost(lease=lease, reason=cut_off)
-            return found
+            return outcome
 
         with monkeypatch.context() as once:
             once.setattr(endings, "_outcome", just_before_it_is_told)
@@ -287,9 +287,9 @@ WHY = "Stopped after run 1: 404 Not Found to all 100 requests."
 
 def all_failed(n_ok: int = 0) -> Second:
     counters, errors = {"failed": 100}, {"status_unexpected": 100}
-    told = make_second(0, [1_000] * n_ok, counters=counters, errors=errors)
-    told.statuses = {"200": n_ok, "404": 100} if n_ok else {"404": 100}
-    return told
+    line = make_second(0, [1_000] * n_ok, counters=counters, errors=errors)
+    line.statuses = {"200": n_ok, "404": 100} if n_ok else {"404": 100}
+    return line
 
 
 def first_run_of(campaign, n_ok: int = 0):
@@ -335,8 +335,8 @@ def test_the_next_run_does_not_begin_before_the_campaign_is_stopped(project, mon
     dispatch.move_runs()
     end_run = endings._end
 
-    def end_and_admit(*given) -> bool:
-        has_ended = end_run(*given)
+    def end_and_admit(*args) -> bool:
+        has_ended = end_run(*args)
         dispatch.admit_runs()
         return has_ended
 

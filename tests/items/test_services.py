@@ -21,6 +21,7 @@ from campaigns.items.services import (
 from campaigns.models import Campaign, Project, Run, SavedPlan, Target, Test
 from tests.engine.scenes import at_once, draft, owner_of, started
 from tests.factories import (
+    just_now,
     make_campaign,
     make_plan,
     make_project,
@@ -47,10 +48,10 @@ def items(project):
     }
 
 
-def finished(project, by, name: str = "done") -> Campaign:
+def past_campaign(project, by, name: str = "done") -> Campaign:
     """A campaign with a measured run and two share links."""
     now = timezone.now()
-    campaign = make_campaign(project, name, started_at=now, finished_at=now)
+    campaign = make_campaign(project, name, **just_now())
     run = make_run(make_test(campaign), t0=now)
     measure(run, 10_000, n=200)
     create_share(by=by, project=project, campaign=campaign, days=1)
@@ -100,7 +101,7 @@ class TestArchiving:
 class TestDeleting:
     @pytest.mark.parametrize("kind", ["plan", "target"])
     def test_what_results_need_is_archived_instead(self, project, kind, as_bob):
-        test = Test.objects.get(campaign=finished(project, as_bob))
+        test = Test.objects.get(campaign=past_campaign(project, as_bob))
         item = test.plan_version.plan if kind == "plan" else test.endpoint.target
         with pytest.raises(Refused, match="is used by 1 campaign,"):
             delete_items(by=as_bob, items=[item])
@@ -145,8 +146,8 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
     campaign, by = draft(project), owner_of(project)
     notify = campaigns.notify_viewers
 
-    def notify_slowly(**given) -> None:
-        notify(**given)
+    def notify_slowly(**fields) -> None:
+        notify(**fields)
         time.sleep(0.5)
 
     def start() -> str:
