@@ -108,8 +108,8 @@ def test_a_busy_machine_costs_the_average_and_leaves_the_comparison_of_medians(p
     for repeat, late_us in enumerate((15_000, 40_000, 90_000), 1):
         for test, own_us in zip(tests, (2_000, 3_000), strict=True):
             own = responses_us(own_us, 200)
-            sampled = Timing.of([each + late_us for each in own])
-            timings = {"sampled": sampled, "undelayed": Timing.of(own)}
+            delayed = Timing.of([each + late_us for each in own])
+            timings = {"sampled": delayed, "undelayed": Timing.of(own)}
             measure(make_run(test, repeat), own_us + late_us, lateness_us=late_us, timings=timings)
     answer = campaign_answer(done(campaign))
     (overhead,) = answer.overheads

@@ -53,15 +53,17 @@ def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(as_editor, project, 
 
 def test_a_sweep_varies_one_number_that_all_plans_have(as_editor, project, target):
     """The last plan has no rate."""
-    timed = make_plan(project, "Open", spec=plan_spec(model="open", rate_per_s=9, duration_s=1))
-    closed = make_plan(project, "Closed", spec=plan_spec(model="closed", connections=2, requests=9))
+    at_rate = make_plan(project, "Open", spec=plan_spec(model="open", rate_per_s=9, duration_s=1))
+    at_connections = make_plan(
+        project, "Closed", spec=plan_spec(model="closed", connections=2, requests=9)
+    )
     of_rate = {"sweep_field": "rate_per_s", "sweep_values": "10, 20"}
     for plan, more, names in [
-        (timed, {"sweep_values": "10, 20"}, {"sweep_field"}),
-        (timed, {"sweep_field": "rate_per_s"}, {"sweep_values"}),
-        (timed, {**of_rate, "injectors": "1, 2"}, {"injectors"}),
-        (timed, {**of_rate, "sweep_values": "ten"}, {"sweep_values"}),
-        (closed, of_rate, {"sweep_values"}),
+        (at_rate, {"sweep_values": "10, 20"}, {"sweep_field"}),
+        (at_rate, {"sweep_field": "rate_per_s"}, {"sweep_values"}),
+        (at_rate, {**of_rate, "injectors": "1, 2"}, {"injectors"}),
+        (at_rate, {**of_rate, "sweep_values": "ten"}, {"sweep_values"}),
+        (at_connections, of_rate, {"sweep_values"}),
     ]:
         data = fields(cells(plan, target, ("http", "new")), **more)
         assert as_editor.post(new_url(project), data).context["form"].errors.keys() == names, more

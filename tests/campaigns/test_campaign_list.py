@@ -87,12 +87,12 @@ def test_it_needs_a_look_unless_its_badge_says_that_all_is_well(project, names_i
 def test_a_broken_threshold_and_a_stop_need_a_look(project, names_in):
     campaign_of_runs(project, "stopped", {}, stop_reason="Everything failed in run 1.")
     campaign_of_runs(project, "by hand", {}, stop_requested_at=timezone.now())
-    for name, passed in (("broken", False), ("kept", True)):
+    for name, is_kept in (("broken", False), ("kept", True)):
         campaign = campaign_of_runs(project, name)
         measure(make_run(campaign.tests.get()), 10_000)
         campaign.runs.update(trust="trusted", target_state="healthy")
         summary = RunSummary.objects.latest("pk")
-        summary.thresholds = [{"rule": "p95 < 300 ms", "passed": passed}]
+        summary.thresholds = [{"rule": "p95 < 300 ms", "passed": is_kept}]
         summary.save()
     assert names_in("look") == {"stopped", "by hand", "broken"}
 

@@ -40,9 +40,9 @@ def comparison(low: float, high: float, word: str = "slower", label: str = "cart
     return {**words, "names": ["main", "now"], "metrics": [metric], "candidate_test": 1}
 
 
-def judge(*comparisons: dict, rules=(), strict=False, measured=True) -> tuple[int, str]:
+def judge(*comparisons: dict, rules=(), strict=False, is_measured=True) -> tuple[int, str]:
     """The exit code and the headline of a verdict."""
-    verdict = {"measured": measured, "why": "refused", "comparisons": list(comparisons)}
+    verdict = {"measured": is_measured, "why": "refused", "comparisons": list(comparisons)}
     verdict |= {"broken_rules": [], "errors": {"failed": 0, "requests": 9}, "sentence": ""}
     arguments = client_module.parser().parse_args(
         ["report", "1", *(["--strict"] if strict else [])]
@@ -70,7 +70,7 @@ def test_too_close_to_call_passes_unless_strict():
 def test_without_rules_a_slower_test_fails_and_others_pass():
     words = ("slower", "no practical difference", "not slower", "faster")
     assert [judge(comparison(1.01, 1.02, word))[0] for word in words] == [1, 0, 0, 0]
-    assert judge(measured=False) == (4, "Could not measure. refused")
+    assert judge(is_measured=False) == (4, "Could not measure. refused")
 
 
 @pytest.mark.parametrize(

@@ -292,8 +292,8 @@ def test_nothing_that_belongs_to_it_is_left(world, noun):
     purge_items(by=owner, items=[row])
     left = {
         model: keys
-        for model, gone in before.items()
-        if (keys := gone & set(model._base_manager.values_list("pk", flat=True)))
+        for model, keys_before in before.items()
+        if (keys := keys_before & set(model._base_manager.values_list("pk", flat=True)))
     }
     assert left == {}
     assert Campaign.objects.count() == (others if noun == "campaign" else 0)

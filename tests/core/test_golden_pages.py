@@ -150,7 +150,7 @@ def packed_often(step: int, quarter: int) -> bytes:
     line = make_second(0, values, step=step, in_flight=400).to_json()
     n = len(values) << DOUBLED
     counts = {"started": n + failed, "ok": n, "failed": failed, "bytes_received": 4075 * n}
-    often = {name: multiplied(Timing.from_json(each)) for name, each in line["timings"].items()}
+    often = {name: multiply(Timing.from_json(each)) for name, each in line["timings"].items()}
     more = {"failed": Timing.of([30_000] * failed)} if failed else {}
     return pack(
         line
@@ -164,7 +164,7 @@ def packed_often(step: int, quarter: int) -> bytes:
     )
 
 
-def multiplied(timing: Timing) -> Timing:
+def multiply(timing: Timing) -> Timing:
     for _ in range(DOUBLED):
         timing = timing.merged(timing)
     return timing

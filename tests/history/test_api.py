@@ -6,9 +6,7 @@ import pytest
 
 from campaigns.models import TriageEntry
 from tests.histories import make_history
-from tests.history.test_triage_services import SLOWER as NIGHTS
-from tests.history.test_triage_services import note_history
-from tests.history.test_views import CALM, SLOWER, recent
+from tests.history.test_triage_services import CALM, SLOWER, nights_ago, note_history
 
 pytestmark = pytest.mark.django_db
 
@@ -56,8 +54,8 @@ def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(get_by_vera, pro
 
 
 def test_a_project_has_all_its_tests_in_short(get_by_vera, project):
-    make_history(project, CALM, begin=recent(20))
-    (slow,) = make_history(project, SLOWER, begin=recent(20))
+    make_history(project, CALM, begin=nights_ago(20))
+    (slow,) = make_history(project, SLOWER, begin=nights_ago(20))
     tests = get_by_vera(f"projects/{project.pk}/history/").json()["tests"]
     assert {each["standing"] for each in tests} == {"slower", "unchanged"}
     (one,) = get_by_vera(
@@ -140,7 +138,7 @@ def edit(client, bob):
 
 @pytest.fixture
 def entry(project):
-    note_history(project, NIGHTS)
+    note_history(project, SLOWER)
     return TriageEntry.objects.get()
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Trust
 from campaigns.items import forms
 from campaigns.models import Campaign, PlanVersion, Run, Test, TimeMark, TriageEntry
-from tests.charts import labelled, marked, panel
+from tests.charts import labels_in_lanes, marked_points, panel
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 from tests.history.test_triage_services import CALM, SLOWER, nights_ago, note_history
@@ -46,7 +46,7 @@ def test_another_tls_library_draws_its_line_and_explains_a_change(page_of, proje
     page = page_of(test)
     words = "TLS library changed from OpenSSL 4.0.3 to OpenSSL 4.0.4"
     assert re.search(rf"Moved: slower by 9.6 % \[.*\] since {words}", shown_text(page))
-    ((lane, text, _),) = labelled(page.context["charts"])
+    ((lane, text, _),) = labels_in_lanes(page.context["charts"])
     assert (lane, text) == ("environment", "TLS library")
 
 
@@ -54,7 +54,7 @@ def test_an_injector_that_begins_to_name_its_library_draws_no_line_for_that(page
     (test,) = upgrade(project, tls_end(None), tls_end("OpenSSL 4.0.4"))
     page = page_of(test)
     assert "TLS library" not in shown_text(page)
-    assert list(labelled(page.context["charts"])) == []
+    assert list(labels_in_lanes(page.context["charts"])) == []
 
 
 def upgrade(project, before, after) -> list[Test]:
@@ -77,7 +77,7 @@ def test_versions_of_a_plan_are_one_history_with_a_mark(page_of, project):
     make_history(project, CALM, tests=[(first, endpoint, "new")])
     later = BEGIN + timedelta(days=8)
     (test,) = make_history(project, CALM, tests=[(second, endpoint, "new")], begin=later)
-    ((lane, text, at),) = labelled(page_of(test).context["charts"])
+    ((lane, text, at),) = labels_in_lanes(page_of(test).context["charts"])
     assert (lane, text) == ("plan", "v2")
     assert (later - timedelta(days=1)).timestamp() < at < later.timestamp()
 
@@ -90,8 +90,8 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(page_of, proje
     )
     charts = page_of(test).context["charts"]
     value, last = panel(charts, "value"), charts.places.x[-1]
-    assert marked(value, "bad") == [(last, 0)], "a cross at the foot"
-    assert last not in [x for x, _ in marked(value, "http")]
+    assert marked_points(value, "bad") == [(last, 0)], "a cross at the foot"
+    assert last not in [x for x, _ in marked_points(value, "http")]
 
 
 def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
@@ -108,30 +108,26 @@ def rows_of(response) -> list[dict]:
     return [row for group in response.context["groups"] for row in group["rows"]]
 
 
-def recent(nights: int):
-    return timezone.now() - timedelta(days=nights)
-
-
 def test_the_overview_has_what_changed_first(overview, project):
-    calm = make_history(project, CALM, begin=recent(20))
-    slow = make_history(project, SLOWER, begin=recent(20))
-    fast = make_history(project, [1000 / each for each in SLOWER], begin=recent(20))
+    calm = make_history(project, CALM, begin=nights_ago(20))
+    slow = make_history(project, SLOWER, begin=nights_ago(20))
+    fast = make_history(project, [1000 / each for each in SLOWER], begin=nights_ago(20))
     response = overview()
     pks = [row["named"].newest_test for row in rows_of(response)]
     assert pks == [slow[0].pk, fast[0].pk, calm[0].pk]
 
 
 def test_the_overview_shows_ninety_days_unless_asked(overview, project):
-    make_history(project, CALM, begin=recent(200))
+    make_history(project, CALM, begin=nights_ago(200))
     assert rows_of(overview()) == []
     assert len(rows_of(overview(since="2020-01-01"))) == 1
 
 
 def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
-    (one,) = make_history(project, CALM, begin=recent(20), tags=["nightly"])
+    (one,) = make_history(project, CALM, begin=nights_ago(20), tags=["nightly"])
     endpoint = make_endpoint(make_target(project), "https")
     tests = [(make_plan(project), endpoint, "keep-alive")]
-    (two,) = make_history(project, CALM, begin=recent(20), tests=tests)
+    (two,) = make_history(project, CALM, begin=nights_ago(20), tests=tests)
 
     def pks(**query):
         return {row["named"].newest_test for row in rows_of(overview(**query))}
@@ -146,8 +142,8 @@ def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
 def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, client, project):
     version, endpoint = make_plan(project), make_endpoint(make_target(project))
     newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=version.spec)
-    make_history(project, SLOWER[:8], begin=recent(20), tests=[(version, endpoint, "new")])
-    make_history(project, SLOWER[8:], begin=recent(12), tests=[(newer, endpoint, "new")])
+    make_history(project, SLOWER[:8], begin=nights_ago(20), tests=[(version, endpoint, "new")])
+    make_history(project, SLOWER[8:], begin=nights_ago(12), tests=[(newer, endpoint, "new")])
     assert "moved: +9.6 % since version 2 of the plan" in shown_text(overview())
     (test,) = client.get(f"/api/v1/projects/{project.pk}/history/").json()["tests"]
     assert (test["standing"], test["change"]["direction"]) == ("moved", "slower")
@@ -156,16 +152,16 @@ def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, c
 
 
 def test_without_a_figure_there_is_no_line_of_dots(overview, project):
-    make_history(project, CALM, begin=recent(20), trust="no_answer")
+    make_history(project, CALM, begin=nights_ago(20), trust="no_answer")
     assert overview().context["dots"] is None
 
 
 def test_the_newest_value_has_its_interval_between_runs(overview, project):
-    make_history(project, CALM, begin=recent(20))
+    make_history(project, CALM, begin=nights_ago(20))
     (row,) = rows_of(overview())
     # Three runs 1 % apart: t(2, 97.5 %) · 0.257 / √3 = 4.303 · 0.148
     assert row["interval"] == "25.1 to 26.3"
-    make_history(project, CALM, begin=recent(20), spread=(1.0,))
+    make_history(project, CALM, begin=nights_ago(20), spread=(1.0,))
     assert "–" in [row["interval"] for row in rows_of(overview())]
 
 
@@ -174,8 +170,8 @@ def test_percentiles_have_both_ends_on_pages_in_files_and_over_rest(page_of, ove
     busy = {"trust": Trust.BUSY, "lows_us": {"p50": 11e3, "p95": 20e3}}
     arm = [(make_plan(project), make_endpoint(make_target(project)), "new")]
     calm = {"tests": arm, "lows_us": {"p95": 24e3}}
-    make_history(project, CALM, begin=recent(20), **calm)
-    (test,) = make_history(project, [40.0], begin=recent(2), tests=arm, **busy)
+    make_history(project, CALM, begin=nights_ago(20), **calm)
+    (test,) = make_history(project, [40.0], begin=nights_ago(2), tests=arm, **busy)
     page = page_of(test, metric="p95")
     last, before = (row for row in page.context["rows"][:2])
     assert (last["value"], last["others"]) == ("20.0 to 40.0", ["11.0 to 20.0", "60.0"])
@@ -202,7 +198,7 @@ def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(page_of, project
     mark = add_deploy(project, 7.5, link="https://ci.example/12")
     add_deploy(project, 3, "of another target", target=make_target(project))
     response = page_of(test)
-    assert list(labelled(response.context["charts"])) == [
+    assert list(labels_in_lanes(response.context["charts"])) == [
         ("deploys", "version 1.4.2", int(mark.at.timestamp()))
     ]
     marks = [row.get("mark") for row in response.context["rows"]]
@@ -304,7 +300,7 @@ def make_both(project, echo, values=CALM, reference=ECHO):
 
 def test_the_reference_is_drawn_over_the_same_days(page_of, project, echo):
     charts = page_of(make_both(project, echo, reference=[*ECHO, 2.0, 2.0])).context["charts"]
-    x, y = zip(*marked(panel(charts, "reference"), "ink-2"), strict=True)
+    x, y = zip(*marked_points(panel(charts, "reference"), "ink-2"), strict=True)
     assert list(y) == pytest.approx(ECHO)
     assert list(x) == charts.places.x
 

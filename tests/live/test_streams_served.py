@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from local.site import listens
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
+from tests.injector.http2.log_lines import free_ports
 from tests.measured import measure
 from tests.values import make_second
 from tests.waiting import eventually
@@ -30,17 +31,11 @@ N_VIEWERS = 20
 TARGETS = "/api/v1/targets/"
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def port(django_db_setup):
     """A server on the database of the tests, for all tests of this file; it takes seconds to
     start."""
-    port = free_port()
+    (port,) = free_ports(1)
     database = urlsplit(os.environ["DATABASE_URL"])
     of_test = database._replace(path=f"/{connection.settings_dict['NAME']}")
     env = {

@@ -226,8 +226,8 @@ def test_a_fault_of_one_delivery_holds_up_no_other(project, receiver, monkeypatc
     end(project)
     with delivering() as thread:
         arrives(is_sent)
-        broken = NotificationDelivery.objects.get(channel__label="broken words")
-        arrives(lambda: broken.refresh_from_db() or "KeyError" in broken.problem)
+        undelivered = NotificationDelivery.objects.get(channel__label="broken words")
+        arrives(lambda: undelivered.refresh_from_db() or "KeyError" in undelivered.problem)
         arrives(lambda: not thread._under_way)
 
 

@@ -204,10 +204,10 @@ def test_nothing_is_written_where_nobody_wants_to_know(project):
 
 
 def test_a_fault_in_the_words_keeps_no_message_back(channel, project, monkeypatch):
-    def broken(_):
+    def fail(_):
         raise KeyError("a bug")
 
-    monkeypatch.setattr(delivery, "announcement_of", broken)
+    monkeypatch.setattr(delivery, "announcement_of", fail)
     end_new(project, "Nightly")
     assert announce() == [(EventKind.ENDED, "Nightly has ended.")]
 

@@ -14,7 +14,7 @@ from campaigns.notifications.models import ChannelKind, NotificationChannel, Not
 from campaigns.projects.services import decrypt, rotate_secrets
 from tests.factories import make_campaign, make_run, make_test
 from tests.notifications.receivers import http_receiver
-from tests.notifications.scenes import delivering, make_channel
+from tests.notifications.scenes import arrives, delivering, make_channel
 from tests.pages import browser_of, words_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -143,17 +143,14 @@ def test_pausing_holds_what_waits_and_resuming_sends_it(bob, project):
     with http_receiver(statuses=[503, 200]) as receiver, delivering():
         channel = make_channel(project, receiver.url)
         Campaign.objects.filter(pk=live_campaign(project).pk).update(finished_at=timezone.now())
-        arrived = threading.Event()
-        while not receiver.received:
-            arrived.wait(0.05)
+        arrives(lambda: receiver.received)
         page, client = f"/channels/{channel.pk}/action/", browser_of(bob)
         client.post(page, {"do": "pause"})
         NotificationDelivery.objects.update(due_at=timezone.now())
-        arrived.wait(1.2)  # more than two of its turns
+        threading.Event().wait(1.2)  # more than two of its turns
         assert len(receiver.received) == 1
         client.post(page, {"do": "resume"})
-        while NotificationDelivery.objects.get().state != "sent":
-            arrived.wait(0.05)
+        arrives(lambda: NotificationDelivery.objects.get().state == "sent")
     assert len(receiver.received) == 2
 
 

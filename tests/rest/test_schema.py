@@ -78,11 +78,11 @@ def test_whatever_may_not_be_empty_or_smaller_says_so(schema):
     for kind in input_serializers():
         component = components.get(kind.__name__.removesuffix("Serializer"))
         for name, field in kind().fields.items() if component else ():
-            described = component["properties"][name]
-            described = described | (
-                described["oneOf"][0] if isinstance(field, SecondsField) else {}
+            properties = component["properties"][name]
+            properties = properties | (
+                properties["oneOf"][0] if isinstance(field, SecondsField) else {}
             )
-            lacking += [(kind.__name__, name, each) for each in lacks_of(field) - set(described)]
+            lacking += [(kind.__name__, name, each) for each in lacks_of(field) - set(properties)]
             n_told += len(lacks_of(field))
     assert lacking == []
     assert n_told > 60

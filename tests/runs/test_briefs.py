@@ -25,7 +25,7 @@ MEANS = [[18_900, 19_000, 18_800], [29_100, 29_000, 29_300]]
 
 
 @pytest.fixture
-def decoded(monkeypatch) -> list[str]:
+def decodings(monkeypatch) -> list[str]:
     """Every payload that is decoded."""
     payloads, runs_of = [], histogram.runs_of
 
@@ -61,33 +61,33 @@ def csv_of(campaign: Campaign) -> str:
     return "".join(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
 
 
-def test_a_campaign_decodes_no_histogram_and_says_what_they_say(campaign, decoded):
+def test_a_campaign_decodes_no_histogram_and_says_what_they_say(campaign, decodings):
     forget()
     first = tables_and_curves(campaign)
-    assert len(decoded) >= 6, "the runs together"
-    decoded.clear()
+    assert len(decodings) >= 6, "the runs together"
+    decodings.clear()
     assert tables_and_curves(campaign) == first
-    assert decoded == []
+    assert decodings == []
 
 
-def test_the_file_of_its_runs_decodes_none(campaign, decoded):
+def test_the_file_of_its_runs_decodes_none(campaign, decodings):
     assert csv_of(campaign).count("\n") == 7
-    assert decoded == []
+    assert decodings == []
 
 
-def test_the_list_of_runs_decodes_none(project, alice, campaign, decoded):
+def test_the_list_of_runs_decodes_none(project, alice, campaign, decodings):
     runs = list_runs(Actor(user=alice)).filter(campaign__project=project)
     assert len(run_rows(list(runs)).rows) == 6
-    assert decoded == []
+    assert decodings == []
 
 
-def test_a_comparison_decodes_none_a_second_time(alice, campaign, decoded):
+def test_a_comparison_decodes_none_a_second_time(alice, campaign, decodings):
     later = same_again(list(campaign.tests.order_by("position")))
     run_in_blocks(later, [[each + 900 for each in means] for means in MEANS])
     keep_figures([test.pk for test in later])
     sides = {"a": f"campaign-{campaign.pk}", "b": f"campaign-{later[0].campaign_id}"}
     for _ in range(2):
-        decoded.clear()
+        decodings.clear()
         comparison = comparison_of(columns_of(Actor(user=alice), sides))
     tables = (
         comparison.table,
@@ -96,7 +96,7 @@ def test_a_comparison_decodes_none_a_second_time(alice, campaign, decoded):
         *comparison.detail.repeats,
     )
     assert all(csv_of_tables(tables))
-    assert decoded == []
+    assert decodings == []
 
 
 def test_a_run_that_counts_no_longer_is_not_among_the_pooled_requests(campaign):

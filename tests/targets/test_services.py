@@ -200,9 +200,9 @@ def test_endpoints_name_it_and_runs_freeze_what_it_offers(project, as_bob, profi
     endpoint = target_naming(as_bob, project).endpoints.get()
     assert endpoint.tls == {"profile": "our clients"}
     assert str(endpoint) == "https://10.0.0.5:443, our clients"
-    frozen = endpoint.frozen()
-    assert frozen.to_json()["tls"] == {"profile": "our clients", "groups": "X25519"}
-    assert frozen.to_order()["tls"] == {"groups": "X25519"}
+    snapshot = endpoint.frozen()
+    assert snapshot.to_json()["tls"] == {"profile": "our clients", "groups": "X25519"}
+    assert snapshot.to_order()["tls"] == {"groups": "X25519"}
 
 
 def test_a_name_is_used_once_in_a_project(project, as_bob, profile):
