@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -18,6 +20,7 @@ from campaigns.models import Campaign, Run
 from campaigns.operations.services.load_control import announce_host
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import make_second
+from tests.waiting import eventually
 
 
 def owner_of(project) -> Actor:
@@ -142,7 +145,7 @@ def tick() -> None:
     dispatch.reap_shards()
 
 
-def settled(run) -> Run:
+def settle(run) -> Run:
     for _ in range(4):
         tick()
     run.refresh_from_db()
@@ -162,6 +165,36 @@ def at_once(*acts: Callable) -> list:
 
     with ThreadPoolExecutor(len(acts)) as threads:
         return [each.result(60) for each in [threads.submit(work, act) for act in acts]]
+
+
+def one_behind_the_other(first: Callable, second: Callable[[], Any]) -> list:
+    """What both return. `first` calls what it is given once it has its locks: only then does
+    `second` begin, and it goes on when that waits for them or has ended."""
+    begins, has_ended = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        if not begins.is_set():
+            begins.set()
+            eventually(lambda: has_ended.is_set() or _is_waited_for(), 10, "the other waits")
+
+    def follow() -> Any:
+        assert begins.wait(10), "the first never held its locks"
+        try:
+            return second()
+        finally:
+            has_ended.set()
+
+    return at_once(partial(first, hold), follow)
+
+
+def _is_waited_for() -> bool:
+    """Whether somebody waits for a lock that this connection holds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks"
+            " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+        )
+        return cursor.fetchone()[0]
 
 
 def states(campaign) -> list[str]:

@@ -26,7 +26,7 @@ from campaigns.operations.services.load_control import (
     stop_all_load,
 )
 from local.servers import binaries
-from tests.engine.scenes import at_once, finish, host, owner_of, running, settled, started, states
+from tests.engine.scenes import at_once, finish, host, owner_of, running, settle, started, states
 from tests.factories import make_endpoint, make_target
 from tests.stuck import stuck_runs
 
@@ -213,7 +213,7 @@ def campaign_on(project, address: str) -> Campaign:
 def withdraw(run) -> None:
     """End an admitted run."""
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
-    settled(run)
+    settle(run)
 
 
 def test_it_says_which_run_has_the_target(project):
@@ -335,7 +335,7 @@ class TestRestored:
         run, _ = running(project)
         LoadControl.objects.update_or_create(pk=1, defaults={"identity": "7/16999"})
         stay_off_if_restored()
-        settled(run)
+        settle(run)
         assert (run.state, run.reason) == ("done", LOST_IN_COPY)
 
 

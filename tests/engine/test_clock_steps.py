@@ -1,6 +1,5 @@
 """The clock of the database's host is set: what is under way ends, and no age counts across it."""
 
-import time
 from datetime import timedelta
 from functools import partial
 
@@ -43,16 +42,16 @@ from campaigns.targets.services import (
 )
 from tests.engine.scenes import (
     armed,
-    at_once,
     claim,
     end,
     finish,
     host,
     measuring,
+    one_behind_the_other,
     preparing,
     running,
     second,
-    settled,
+    settle,
     started,
     tick,
 )
@@ -79,7 +78,7 @@ def test_a_run_that_has_not_begun_ends_with_that_reason(project):
             run = result if scene is preparing else result[0]
             set_clock(step_s)
             assert end_for_clock_step(step_s) == 1
-            assert (settled(run).state, run.outcome) == ("done", "failed")
+            assert (settle(run).state, run.outcome) == ("done", "failed")
             assert run.reason == StopReason.CLOCK_SET.sentence
 
 
@@ -88,11 +87,11 @@ def test_a_run_that_sends_ends_with_that_reason_and_keeps_what_was_measured(proj
     run, lease = measuring(project)
     set_clock(step_s)
     end_for_clock_step(step_s)
-    assert settled(run).state == "stopping"
+    assert settle(run).state == "stopping"
     assert heartbeat(lease=lease).stop_requested == "clock_set"
     record_seconds(lease=lease, seconds=[second(1)])
     assert mark_done(lease=lease, end=end("stopped"))
-    assert (settled(run).state, run.outcome) == ("done", "partial")
+    assert (settle(run).state, run.outcome) == ("done", "partial")
     assert run.reason == StopReason.CLOCK_SET.sentence
     assert run.seconds.count() == 2
     assert RunSummary.objects.filter(run=run).exists()
@@ -104,9 +103,9 @@ def test_a_run_that_a_user_is_stopping_keeps_that_reason_and_its_time_to_stop(pr
     tick()
     set_clock(60)
     assert end_for_clock_step(60) == 0
-    assert settled(run).state == "stopping"
+    assert settle(run).state == "stopping"
     assert mark_done(lease=lease, end=end("stopped"))
-    assert settled(run).reason == StopReason.USER.sentence
+    assert settle(run).reason == StopReason.USER.sentence
 
 
 @pytest.mark.parametrize("step_s", [60, 4000, -60])
@@ -117,11 +116,11 @@ def test_queued_runs_go_on_afterwards(project, step_s):
     set_clock(step_s)
     end_for_clock_step(step_s)
     first, later = campaign.runs.order_by("position")
-    assert settled(first).outcome == "failed"
+    assert settle(first).outcome == "failed"
     assert dispatch.expire_runs() == 0
     host(slots=4)
     assert dispatch.admit_runs() == 1
-    assert settled(later).state == "preparing"
+    assert settle(later).state == "preparing"
     assert later.stop_requested is None
 
 
@@ -130,7 +129,7 @@ def test_while_nothing_is_under_way_nothing_ends(project, step_s):
     campaign = started(project)
     set_clock(step_s)
     assert end_for_clock_step(step_s) == 0
-    assert settled(campaign.runs.get()).state == "queued"
+    assert settle(campaign.runs.get()).state == "queued"
 
 
 @pytest.mark.parametrize(("scene", "mark"), [(preparing, mark_ready), (armed, mark_running)])
@@ -257,14 +256,9 @@ def test_whoever_stops_all_load_meanwhile_waits_and_is_not_refused(project, as_a
     preparing(project)
     lock_runs = dispatch.lock_runs
 
-    def slowly(runs):
-        lock_runs(runs)
-        time.sleep(0.5)
+    def end_runs(hold) -> int:
+        monkeypatch.setattr(dispatch, "lock_runs", lambda runs: (lock_runs(runs), hold()))
+        return end_for_clock_step(60)
 
-    def stop() -> int:
-        time.sleep(0.2)
-        return stop_all_load(by=as_adam)
-
-    monkeypatch.setattr(dispatch, "lock_runs", slowly)
-    assert at_once(partial(end_for_clock_step, 60), stop) == [1, 0]
+    assert one_behind_the_other(end_runs, partial(stop_all_load, by=as_adam)) == [1, 0]
     assert not LoadControl.objects.get().is_on

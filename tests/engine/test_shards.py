@@ -36,7 +36,7 @@ from tests.engine.scenes import (
     preparing,
     running,
     second,
-    settled,
+    settle,
     started,
 )
 
@@ -219,14 +219,14 @@ class TestMoving:
     def test_who_knows_why_a_shard_was_lost_has_the_last_word(self, project):
         run, lease = measuring(project)
         expire(run)
-        assert settled(run).reason == LOST_SENDING
+        assert settle(run).reason == LOST_SENDING
         cut_off = "The injector host had no contact with PostgreSQL for 20 s and stopped sending."
         assert not mark_lost(lease=lease, reason=cut_off)
         endings.summarise_late_runs()
-        assert settled(run).reason == cut_off
+        assert settle(run).reason == cut_off
         mark_lost(lease=lease, reason="anything else")
         endings.summarise_late_runs()
-        assert settled(run).reason == cut_off
+        assert settle(run).reason == cut_off
 
     @pytest.mark.parametrize(
         ("end_line", "reason"),
@@ -242,10 +242,10 @@ class TestMoving:
     ):
         run, lease = measuring(project)
         expire(run)
-        assert settled(run).reason == LOST_SENDING
+        assert settle(run).reason == LOST_SENDING
         assert not mark_done(lease=lease, end=end_line)
         endings.summarise_late_runs()
-        assert (settled(run).outcome, run.reason) == ("partial", reason)
+        assert (settle(run).outcome, run.reason) == ("partial", reason)
 
 
 class TestSeconds:

@@ -1,7 +1,5 @@
 """Rename, tag, archive, restore and delete: one way for campaigns, plans, targets and projects."""
 
-import time
-
 import pytest
 from django.apps import apps
 from django.db import transaction
@@ -19,7 +17,7 @@ from campaigns.items.services import (
     tag_items,
 )
 from campaigns.models import Campaign, Project, Run, SavedPlan, Target, Test
-from tests.engine.scenes import at_once, draft, owner_of, started
+from tests.engine.scenes import draft, one_behind_the_other, owner_of, started
 from tests.factories import (
     just_now,
     make_campaign,
@@ -146,22 +144,17 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
     campaign, by = draft(project), owner_of(project)
     notify = campaigns.notify_viewers
 
-    def notify_slowly(**fields) -> None:
-        notify(**fields)
-        time.sleep(0.5)
-
-    def start() -> str:
+    def start(hold) -> str:
+        monkeypatch.setattr(campaigns, "notify_viewers", lambda **of: (notify(**of), hold()))
         start_campaign(by=by, campaign=campaign, anyway=True)
         return "started"
 
     def delete() -> str:
-        time.sleep(0.2)
         with pytest.raises(Refused):
             delete_items(by=by, items=[project])
         return "refused"
 
-    monkeypatch.setattr(campaigns, "notify_viewers", notify_slowly)
-    assert at_once(start, delete) == ["started", "refused"]
+    assert one_behind_the_other(start, delete) == ["started", "refused"]
     assert campaign.runs.get().state == "queued"
 
 
@@ -170,19 +163,18 @@ def test_a_campaign_is_not_started_on_a_target_that_is_being_archived(project):
     campaign, by = draft(project), owner_of(project)
     target = campaign.tests.get().endpoint.target
 
-    def archive() -> str:
+    def archive(hold) -> str:
         with transaction.atomic():
             archive_items(by=by, items=[target])
-            time.sleep(0.6)
+            hold()
         return "archived"
 
     def start() -> str:
-        time.sleep(0.2)
         with pytest.raises(Refused):
             start_campaign(by=by, campaign=campaign)
         return "refused"
 
-    assert at_once(archive, start) == ["archived", "refused"]
+    assert one_behind_the_other(archive, start) == ["archived", "refused"]
     assert not campaign.runs.exists()
 
 

@@ -1,6 +1,5 @@
 """What is deleted lies in the trash for 30 days and nowhere else. Restored, it is as it was."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -36,7 +35,7 @@ from campaigns.models import (
     TestFigures,
 )
 from campaigns.runs.services import keep_figures
-from tests.engine.scenes import at_once, draft, owner_of
+from tests.engine.scenes import draft, one_behind_the_other, owner_of
 from tests.factories import just_now, make_campaign, make_plan, make_run, make_target, make_test
 from tests.item_kinds import MODELS, make_item
 from tests.kept_rows import undone
@@ -228,17 +227,13 @@ def test_what_is_being_restored_is_not_removed(project):
     delete_items(by=by, items=[campaign])
     age(campaign, 31)
 
-    def restore() -> str:
+    def restore(hold) -> str:
         with transaction.atomic():
             restore_items(by=by, items=[campaign])
-            time.sleep(0.5)
+            hold()
         return "restored"
 
-    def purge() -> int:
-        time.sleep(0.2)
-        return empty_trash(is_over=never)
-
-    assert at_once(restore, purge) == ["restored", 0]
+    assert one_behind_the_other(restore, lambda: empty_trash(is_over=never)) == ["restored", 0]
     assert Campaign.objects.outside_trash().exists()
 
 
@@ -247,16 +242,15 @@ def test_what_is_being_removed_is_not_restored(project, monkeypatch):
     campaign, by = make_campaign(project), owner_of(project)
     delete_items(by=by, items=[campaign])
 
-    def purge() -> str:
+    def purge(hold) -> str:
         with transaction.atomic():
             purge_items(by=by, items=[campaign])
-            time.sleep(0.5)
+            hold()
         return "gone"
 
     def restore() -> str:
-        time.sleep(0.2)
         with pytest.raises(Refused, match="has been deleted"):
             restore_items(by=by, items=[Campaign(pk=campaign.pk, project=project, name="it")])
         return "refused"
 
-    assert at_once(purge, restore) == ["gone", "refused"]
+    assert one_behind_the_other(purge, restore) == ["gone", "refused"]

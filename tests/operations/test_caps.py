@@ -2,8 +2,8 @@
 are holds for those who come at the same time, too.
 """
 
-import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -38,16 +38,16 @@ from campaigns.operations.services.load_control import announce_host
 from campaigns.plans.services import create_plan
 from campaigns.targets import services as targets
 from tests.engine.scenes import (
-    at_once,
     draft,
     end,
     finish,
     host,
     machine,
+    one_behind_the_other,
     owner_of,
     running,
     second,
-    settled,
+    settle,
     started,
 )
 from tests.factories import (
@@ -107,7 +107,7 @@ class TestActiveRuns:
         assert dispatch.admit_runs() == 2
         assert waiting_reason(campaigns[2]).startswith("Payments has 2 of at most 2 active runs.")
         Run.objects.filter(state="preparing").update(stop_requested="user")
-        settled(campaigns[0].runs.get())
+        settle(campaigns[0].runs.get())
         assert dispatch.admit_runs() == 1
 
     def test_the_runs_of_other_projects_begin_meanwhile(self, with_caps, alice):
@@ -180,7 +180,7 @@ class TestTurns:
             run = Run.objects.get(state="preparing")
             order.append(run.campaign == few)
             Run.objects.filter(pk=run.pk).update(stop_requested="user")
-            settled(run)
+            settle(run)
         assert order == [False, True, False, True, False, True]
 
     def test_free_slots_are_shared(self, project, alice):
@@ -263,7 +263,7 @@ class TestStoredBytes:
         run, (lease,) = running(project)
         record_seconds(lease=lease, seconds=[second(number) for number in range(5)])
         mark_done(lease=lease, end=end())
-        use = settled(run).use
+        use = settle(run).use
         assert use.n_seconds == 5
         assert use.seconds_bytes > 5 * 100
         assert use.summary_bytes > 500
@@ -331,18 +331,18 @@ def test_an_administrator_sets_a_projects_own_caps_and_nobody_else(project, as_a
 
 
 def first_and_second(act: Callable[[str], object]) -> list[str]:
-    """What becomes of two that are asked for together; neither is stored at once."""
+    """What becomes of two, the second asked for before the first is stored."""
 
-    def do(name: str) -> str:
+    def do(name: str, hold=lambda: None) -> str:
         try:
             with transaction.atomic():
                 act(name)
-                time.sleep(0.4)
+                hold()
         except Refused:
             return "refused"
         return "made"
 
-    return sorted(at_once(lambda: do("one"), lambda: do("two")))
+    return one_behind_the_other(partial(do, "one"), partial(do, "two"))
 
 
 def exporter(by, project, name):

@@ -19,7 +19,7 @@ from campaigns.models import Campaign, Run, RunSummary, ShardSecond
 from campaigns.runs import services as runs
 from campaigns.runs.queries.measurements import cached_so_far, measurement_so_far
 from campaigns.runs.services import cache_so_far, summarise_run
-from tests.engine.scenes import expire, measuring, second, settled
+from tests.engine.scenes import expire, measuring, second, settle
 from tests.factories import (
     begin_run,
     begin_shards,
@@ -229,7 +229,7 @@ def test_the_results_of_an_ended_campaign_are_read_once(project, read):
 def test_after_late_seconds_it_is_read_again(project, read):
     run, lease = measuring(project)
     expire(run)
-    settled(run)
+    settle(run)
     assert dispatch.finish_campaigns() == 1
     gist_of(Campaign.objects.get())
     record_seconds(lease=lease, seconds=[second(0), second(1)])

@@ -14,7 +14,7 @@ from campaigns.models import FailureExample, InjectorHost, Run, RunSummary, Test
 from campaigns.runs import services as runs
 from campaigns.runs.queries.runs import examples_of
 from campaigns.runs.services import summarise_run
-from tests.engine.scenes import end, expire, measuring, running, second, settled
+from tests.engine.scenes import end, expire, measuring, running, second, settle
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards, measure
 from tests.values import make_second, plan_spec
@@ -197,7 +197,7 @@ def test_a_run_that_ends_is_in_the_history_of_its_test_and_among_its_runs(projec
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert not TestFigures.objects.exists()
-    settled(run)
+    settle(run)
     figures = TestFigures.objects.get(test=run.test)
     assert (figures.n, figures.errors) == (run.n, run.errors)
     assert figures.started_at == run.campaign.started_at
@@ -208,7 +208,7 @@ def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
     run, lease = measuring(project)
     handshakes = TlsHandshakes("TLSv1.3", "AES", 3, group="X25519MLKEM768")
     mark_done(lease=lease, end=replace(end(), tls=[handshakes], tls_library="OpenSSL 4.0.3"))
-    settled(run)
+    settle(run)
     facts = TestFigures.objects.get().facts
     assert facts["TLS"] == "TLSv1.3, AES, X25519MLKEM768"
     assert facts["TLS library"] == "OpenSSL 4.0.3"
@@ -221,7 +221,7 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     monkeypatch.setattr(runs, "keep_figures", fail)
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
-    assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
+    assert (settle(run).outcome, TestFigures.objects.count()) == ("complete", 0)
 
 
 def stored_figures() -> list:
@@ -231,7 +231,7 @@ def stored_figures() -> list:
 def test_a_new_version_of_its_summary_writes_all_again(project):
     run, lease = measuring(project)
     expire(run)
-    settled(run)
+    settle(run)
     before, n_before = stored_figures(), TestFigures.objects.get().n
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
