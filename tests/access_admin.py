@@ -29,7 +29,7 @@ def admin_addresses(patterns=None, before: str = "/admin/") -> Iterator[tuple[st
             yield from admin_addresses(pattern.url_patterns, path)
 
 
-def asked_of_admin() -> Iterator[tuple[str, str, str, str]]:
+def admin_requests() -> Iterator[tuple[str, str, str, str]]:
     """(who, method, path, name); a superuser only reads, what is changed there is Django's."""
     for path, name in admin_addresses():
         for who in ("alice", "alice's write token", "anonymous", "ruth", "sam"):
@@ -38,7 +38,7 @@ def asked_of_admin() -> Iterator[tuple[str, str, str, str]]:
                 yield who, "POST", path, name
 
 
-def expected_of_admin(who: str, name: str) -> set[str]:
+def admin_verdicts(who: str, name: str) -> set[str]:
     """The verdicts that are right."""
     if name == "logout":
         return {"login", "405"} if who in STAFF else {"home", "401"}

@@ -14,11 +14,11 @@ from campaigns.rest import schema
 from tests.access_probes import (
     ROUTES,
     Answer,
-    Asked,
+    Request,
     ask,
-    asked_at,
-    expected,
-    remembered,
+    remembering,
+    requests_at,
+    table_verdict,
     unlisted_at,
 )
 from tests.access_table import NOBODY, STRANGERS
@@ -34,49 +34,51 @@ Statuses = dict[tuple[str, str], set[int]]
 @pytest.fixture(scope="module")
 def world(rows_of_the_file) -> Iterator[World]:
     """Made once; every request is undone, so that each finds it as it was."""
-    with remembered():
+    with remembering():
         world = make_world()
         add_other_rows(world)
         yield world
 
 
 @pytest.fixture(scope="module")
-def described() -> Statuses:
+def schema_statuses() -> Statuses:
     """The statuses that the API's schema tells, by address and method."""
     paths = json.loads(schema.described())["paths"]
     return {
-        (re.sub(r"{\w+}", "{}", path), method.upper()): {int(each) for each in told["responses"]}
+        (re.sub(r"{\w+}", "{}", path), method.upper()): {
+            int(each) for each in operation["responses"]
+        }
         for path, operations in paths.items()
-        for method, told in operations.items()
+        for method, operation in operations.items()
     }
 
 
-def check_markers(asked: Asked, text: str) -> None:
-    who, name = asked.who, asked.name
-    if asked.thing == "foreign":
-        assert FOREIGN not in text, f"{asked}: shows something of it"
+def check_markers(request: Request, text: str) -> None:
+    who, name = request.who, request.name
+    if request.thing == "foreign":
+        assert FOREIGN not in text, f"{request}: shows something of it"
     if name in {"share-view", "share-csv", "share-stream", "share-badge", "invitation-accept"}:
-        assert SECRET not in text, f"{asked}: shows a secret of the project"
+        assert SECRET not in text, f"{request}: shows a secret of the project"
     elif who in STRANGERS | NOBODY | DEAD_TOKENS and not (who == "adam" and name in ABOUT_ALL):
-        assert OPEN not in text, f"{asked}: shows something of the project"
-        assert SECRET not in text, f"{asked}: shows a secret of the project"
+        assert OPEN not in text, f"{request}: shows something of the project"
+        assert SECRET not in text, f"{request}: shows a secret of the project"
 
 
-def check_everybody(world: World, described: Statuses, name: str) -> None:
+def check_everybody(world: World, schema_statuses: Statuses, name: str) -> None:
     """Everybody gets what the table says, and cannot tell apart what they may not see."""
     refusals: dict[tuple[str, str], dict[str, Answer]] = defaultdict(dict)
-    for asked in asked_at(name):
-        answer, wanted = ask(world, asked), expected(asked)
-        assert answer.verdict == wanted, f"{asked}: is {answer.verdict}, not {wanted}: {answer}"
+    for request in requests_at(name):
+        answer, verdict = ask(world, request), table_verdict(request)
+        assert answer.verdict == verdict, f"{request}: is {answer.verdict}, not {verdict}: {answer}"
         # What is told of this address; anything of what is not described.
-        path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[asked.name])
-        told = described.get((path, asked.method), set(range(600)))
-        assert answer.status in told, f"{asked}: {answer.status} is not in the API's schema"
-        check_markers(asked, answer.text)
-        if wanted != "in" or asked.method == "GET":
-            assert not answer.written, f"{asked}: writes {answer.written}"
-        if wanted == "404":
-            refusals[asked.method, asked.who][asked.thing] = answer
+        path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[request.name])
+        statuses = schema_statuses.get((path, request.method), set(range(600)))
+        assert answer.status in statuses, f"{request}: {answer.status} is not in the API's schema"
+        check_markers(request, answer.text)
+        if verdict != "in" or request.method == "GET":
+            assert not answer.writes, f"{request}: writes {answer.writes}"
+        if verdict == "404":
+            refusals[request.method, request.who][request.thing] = answer
     for who, answers in refusals.items():
         assert len({answer.text for answer in answers.values()}) == 1, (
             f"{who} can tell at {name} which of these rows there are: {answers}"
@@ -84,10 +86,10 @@ def check_everybody(world: World, described: Statuses, name: str) -> None:
 
 
 def check_other_methods(world: World, name: str) -> None:
-    """A method that would change something and is not listed is refused, and changes nothing."""
-    for asked in unlisted_at(name):
-        answer = ask(world, asked)
-        if asked.name not in DEAF:
-            refused = {"405", "404"} if asked.rule.right == "installation" else {"405"}
-            assert answer.verdict in refused, f"{asked}: is {answer.verdict}, not {refused}"
-        assert not answer.written, f"{asked}: writes {answer.written}"
+    """A method that would change something and is not listed is verdicts, and changes nothing."""
+    for request in unlisted_at(name):
+        answer = ask(world, request)
+        if request.name not in DEAF:
+            verdicts = {"405", "404"} if request.rule.right == "installation" else {"405"}
+            assert answer.verdict in verdicts, f"{request}: is {answer.verdict}, not {verdicts}"
+        assert not answer.writes, f"{request}: writes {answer.writes}"

@@ -63,7 +63,7 @@ ROUTES = {name: route for route, name in all_addresses()}
 
 
 @contextmanager
-def remembered() -> Iterator[None]:
+def remembering() -> Iterator[None]:
     """Who a session or a live token belongs to, and what every page says of their projects, is read
     only once, and the page of what is not there drawn once for each of them and each cause: that
     would be half of what a refusal costs. Dead tokens are asked about every time. Where an address
@@ -71,12 +71,12 @@ def remembered() -> Iterator[None]:
     """
     users: dict[str | None, Any] = {}
     whose, projects, nothing = auth.get_user, context._projects_of, health._nothing_begins
-    told: dict[Any, Any] = {}
+    answers: dict[Any, Any] = {}
     live_tokens: dict[str, Any] = {}
-    found_token = tokens.authenticate_token
+    authenticate = tokens.authenticate_token
 
     def token_of(*, text: str):
-        if text not in live_tokens and (token := found_token(text=text)):
+        if text not in live_tokens and (token := authenticate(text=text)):
             live_tokens[text] = token
         return live_tokens.get(text)
 
@@ -89,9 +89,9 @@ def remembered() -> Iterator[None]:
     def once(read):
         def reading(request):
             key = (read, request.user.pk)
-            if key not in told:
-                told[key] = read(request)
-            return told[key]
+            if key not in answers:
+                answers[key] = read(request)
+            return answers[key]
 
         return reading
 
@@ -116,7 +116,7 @@ def remembered() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """`thing`: whose row it is about, "own" (of alice's project), "foreign" (of charlie's) or
     "never" (there is no such row)."""
 
@@ -136,12 +136,12 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """`verdict` as verdict_of says it; `written`: the tables that were."""
+    """`verdict` as verdict_of says it; `writes`: the tables that were written."""
 
     status: int
     verdict: str
     text: str
-    written: frozenset[str]
+    writes: frozenset[str]
 
 
 # From the fewest rights to the most.
@@ -149,7 +149,7 @@ OF_PAGES = tuple(ROLES)
 OF_REST = ("alice's read token", "alice's run token", "alice's write token")
 
 
-def asked_at(name: str) -> Iterator[Asked]:
+def requests_at(name: str) -> Iterator[Request]:
     """At an address with each method that it takes: nobody, a stranger, one role below the one that
     has the right, and that role. The stranger asks for a row that never was as well."""
     for method, rule in TABLE[name].items():
@@ -158,9 +158,9 @@ def asked_at(name: str) -> Iterator[Asked]:
         able = [who for who in (*ranks, "adam") if who in MAY[rule.right]]
         unable = [who for who in ranks if who not in MAY[rule.right]]
         for who in dict.fromkeys(("anonymous", stranger, *unable[-1:], *able[:1])):
-            yield Asked(who, method, name, rule)
+            yield Request(who, method, name, rule)
         if names_rows(name, rule) and "token" not in ROUTES[name]:
-            yield Asked(stranger, method, name, rule, "never")
+            yield Request(stranger, method, name, rule, "never")
 
 
 def names_rows(name: str, rule: Rule) -> bool:
@@ -169,26 +169,26 @@ def names_rows(name: str, rule: Rule) -> bool:
     return "<" in ROUTES[name] or "comparison" in name or first != other
 
 
-def unlisted_at(name: str) -> Iterator[Asked]:
+def unlisted_at(name: str) -> Iterator[Request]:
     """What would change something by a method that the table does not list; whoever has most rights
     asks."""
     rules = TABLE[name]
     first = next(iter(rules.values()), Rule("nothing"))
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         if method not in rules:
-            yield Asked("alice" if name in PAGES else "alice's write token", method, name, first)
+            yield Request("alice" if name in PAGES else "alice's write token", method, name, first)
 
 
-def expected(asked: Asked) -> str:
+def table_verdict(request: Request) -> str:
     """What the table says: signing in comes before existing, existing before being allowed."""
-    who, right, is_page = asked.who, asked.rule.right, asked.is_page
-    is_own = asked.thing == "own"
-    if is_page and who.endswith("token") and (right != "nothing" or asked.name in SIGN_IN):
+    who, right, is_page = request.who, request.rule.right, request.is_page
+    is_own = request.thing == "own"
+    if is_page and who.endswith("token") and (right != "nothing" or request.name in SIGN_IN):
         return "401"  # never a sign-in page with status 200
     if who in DEAD_TOKENS and not is_page:
         return "401"  # also where no token is needed
     if right == "nothing":
-        if asked.name == "account_logout" or (asked.name in TO_SIGN_IN and who in NOBODY):
+        if request.name == "account_logout" or (request.name in TO_SIGN_IN and who in NOBODY):
             return "login"
         return "in" if is_own else "404"
     if who in NOBODY or who in DEAD_TOKENS:
@@ -213,14 +213,14 @@ def rows_of(world: World, thing: str) -> Rows:
 
 def parameters_of(name: str, world: World, rule: Rule, rows: Rows) -> dict[str, str]:
     """What the address of these rows has for each of its parameters."""
-    noun, renamed = name.removeprefix("api-").split("-")[0], dict(rule.rows)
+    noun, other_nouns = name.removeprefix("api-").split("-")[0], dict(rule.rows)
 
     def value_of(parameter: str) -> str:
-        named = noun if parameter == "pk" else parameter
-        if named == "token" and noun == "share":
-            shown = "test" if name == "share-badge" else "campaign"
-            return world.share_tokens[shown] if rows is world.rows else "x" * 43
-        return "1" if named == "number" else str(rows[renamed.get(named, named)].pk)
+        key = noun if parameter == "pk" else parameter
+        if key == "token" and noun == "share":
+            link = "test" if name == "share-badge" else "campaign"
+            return world.share_tokens[link] if rows is world.rows else "x" * 43
+        return "1" if key == "number" else str(rows[other_nouns.get(key, key)].pk)
 
     return {parameter: value_of(parameter) for parameter in PARAMETER.findall(ROUTES[name])}
 
@@ -235,22 +235,22 @@ def address(name: str, world: World, rule: Rule, rows: Rows | None = None) -> st
     return path
 
 
-def ask(world: World, asked: Asked) -> Answer:
+def ask(world: World, request: Request) -> Answer:
     """The answer; then all is as before."""
-    rows = rows_of(world, asked.thing)
-    path, body = address(asked.name, world, asked.rule, rows), asked.rule.body(rows)
-    is_let_in = expected(asked) == "in"
-    writes = is_let_in or asked.name in SIGN_IN
-    drawn = nullcontext() if not is_let_in or _is_drawn(asked) else _NOT_DRAWN
-    with drawn:
-        return send(world, asked.who, asked.method, path, body, asked.is_page, writes)
+    rows = rows_of(world, request.thing)
+    path, body = address(request.name, world, request.rule, rows), request.rule.body(rows)
+    is_let_in = table_verdict(request) == "in"
+    may_write = is_let_in or request.name in SIGN_IN
+    drawing = nullcontext() if not is_let_in or _is_drawn(request) else _NOT_DRAWN
+    with drawing:
+        return send(world, request.who, request.method, path, body, request.is_page, may_write)
 
 
-def _is_drawn(asked: Asked) -> bool:
+def _is_drawn(request: Request) -> bool:
     """Of the members whom a page lets in, the one with the fewest rights gets all of its HTML."""
-    allowed = [who for who in ROLES if who in MAY[asked.rule.right]]
-    is_listed = asked.method in TABLE[asked.name]
-    return asked.who not in ROLES or (is_listed and asked.who == allowed[0])
+    members = [who for who in ROLES if who in MAY[request.rule.right]]
+    is_listed = request.method in TABLE[request.name]
+    return request.who not in ROLES or (is_listed and request.who == members[0])
 
 
 def send(
@@ -269,11 +269,11 @@ def send(
         sent = {"data": body, "content_type": "application/json"}
     elif method == "POST":
         sent = {"data": body}
-    written: set[str] = set()
+    tables: set[str] = set()
 
     def note(execute, sql, *context):
         if isinstance(sql, str) and (match := WRITES.match(sql)):
-            written.add(match[1])
+            tables.add(match[1])
         return execute(sql, *context)
 
     client = world.client(who)
@@ -282,9 +282,9 @@ def send(
         text = b"".join(response).decode(errors="replace")
         if may_write:
             transaction.set_rollback(True)
-    changed = frozenset(table for table in written if not table.startswith(BOOKKEEPING))
+    writes = frozenset(table for table in tables if not table.startswith(BOOKKEEPING))
     text = CSRF_TOKEN.sub(r"\1", text)
-    return Answer(response.status_code, verdict_of(response), text, changed)
+    return Answer(response.status_code, verdict_of(response), text, writes)
 
 
 def verdict_of(response) -> str:

@@ -60,7 +60,7 @@ _target = _always(
         "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}],
     }
 )
-_typed = _always({"what": "http://127.0.0.1:8081/"})
+_address = _always({"what": "http://127.0.0.1:8081/"})
 
 
 def _plan(rows: Rows) -> dict[str, Any]:
@@ -96,7 +96,7 @@ _tls_profile = _always({"name": "another", "max_version": "1.2"})
 
 
 _OWN_PROFILE = (("tls", "profile"),)
-_acknowledged = _always({"acknowledged": True})
+_acknowledgement = _always({"acknowledged": True})
 _baseline_name = _always({"name": "release 1.5", "seen": 10**9})
 
 
@@ -136,8 +136,8 @@ SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("account"),
 )
 INSTALLATION = Rule("installation")
-OWNED = Rule("own")
-SEARCHED = Rule("view", rows=(("campaign", "search"),))
+OWN = Rule("own")
+SEARCH = Rule("view", rows=(("campaign", "search"),))
 START = Rule("run", rows=(("campaign", "draft"),))
 TRY_AGAIN = Rule("run", rows=(("campaign", "held"),))
 MORE_BLOCKS = Rule("run", lambda rows: {"after": 1, "blocks": 1})
@@ -145,7 +145,7 @@ STOP_CAMPAIGN = Rule("stop", rows=(("campaign", "waiting"),))
 STOP_RUN = Rule("stop", rows=(("run", "queued"),))
 
 
-def _ticked(noun: str) -> Rule:
+def _archive(noun: str) -> Rule:
     """Archive the one that is ticked in a list."""
     right = "administer" if noun == "project" else "edit"
     return Rule(right, lambda rows: {"pk": rows[noun].pk, "do": "archive"})
@@ -189,7 +189,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     **{name: {"GET": ACCOUNT, "POST": ACCOUNT} for name in _OF_ONESELF},
     "mfa_index": {"GET": ACCOUNT},
     "mfa_view_recovery_codes": {"GET": ACCOUNT},
-    "passkey-remove": {"POST": OWNED},
+    "passkey-remove": {"POST": OWN},
     "sessions-end": {"POST": ACCOUNT},
     "invitation-accept": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
     "invitation-revoke": {"POST": MANAGE},
@@ -208,8 +208,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "channel-detail": {"GET": Rule("channel"), "POST": Rule("channel")},
     "channel-action": {"POST": Rule("channel", lambda rows: {"do": "pause"})},
     "injector-list": {"GET": ACCOUNT},
-    "audit": {"GET": OWNED},
-    "audit-csv": {"GET": OWNED},
+    "audit": {"GET": OWN},
+    "audit-csv": {"GET": OWN},
     "audit-all": {"GET": INSTALLATION},
     "audit-all-csv": {"GET": INSTALLATION},
     "load": {"GET": INSTALLATION},
@@ -224,12 +224,12 @@ PAGES: dict[str, dict[str, Rule]] = {
     "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda rows: {"name": "mine"})},
-    "measure": {"GET": ACCOUNT, "POST": Rule("account", _typed)},
-    "project-measure": {"GET": EDIT, "POST": Rule("edit", _typed)},
+    "measure": {"GET": ACCOUNT, "POST": Rule("account", _address)},
+    "project-measure": {"GET": EDIT, "POST": Rule("edit", _address)},
     "target-measure": {"GET": VIEW, "POST": EDIT},
     "probe-accept": {"POST": EDIT},
     "project-rename": {"GET": ADMINISTER, "POST": ADMINISTER},
-    "project-bulk": {"POST": _ticked("project")},
+    "project-bulk": {"POST": _archive("project")},
     "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},
     "project-use": {"GET": ADMINISTER},
     "project-stop": {"POST": ADMINISTER},
@@ -238,7 +238,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "target-new": {"GET": EDIT, "POST": EDIT},
     "target-edit": {"GET": EDIT, "POST": EDIT},
     "target-rename": {"GET": EDIT, "POST": EDIT},
-    "target-bulk": {"POST": _ticked("target")},
+    "target-bulk": {"POST": _archive("target")},
     "target-archive": {"POST": EDIT},
     "target-ownership": {"POST": Rule("edit", lambda rows: {"do": "token", **_host(rows)})},
     "agent-file": {"GET": OPEN_TO_ALL},
@@ -257,10 +257,10 @@ PAGES: dict[str, dict[str, Rule]] = {
     "tls-profile-delete": {"POST": EDIT},
     "probe-new": {"POST": RUN},
     "plan-new": {"GET": EDIT, "POST": EDIT},
-    "plan-paste": {"GET": EDIT, "POST": Rule("edit", _typed)},
+    "plan-paste": {"GET": EDIT, "POST": Rule("edit", _address)},
     "plan-edit": {"GET": EDIT, "POST": EDIT},
     "plan-rename": {"GET": EDIT, "POST": EDIT},
-    "plan-bulk": {"POST": _ticked("plan")},
+    "plan-bulk": {"POST": _archive("plan")},
     "plan-archive": {"POST": EDIT},
     "plan-preview": {"POST": EDIT},
     "plan-try": {"POST": EDIT},
@@ -271,7 +271,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "search-new": {"GET": EDIT, "POST": EDIT},
     "search-estimate": {"POST": EDIT},
     "campaign-rename": {"GET": EDIT, "POST": EDIT},
-    "campaign-bulk": {"POST": _ticked("campaign")},
+    "campaign-bulk": {"POST": _archive("campaign")},
     "campaign-start": {"POST": START},
     "campaign-try-again": {"POST": TRY_AGAIN},
     "campaign-stop": {"POST": STOP_CAMPAIGN},
@@ -279,7 +279,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-blocks": {"POST": MORE_BLOCKS},
     "campaign-share": {"POST": SHARE},
     "run-stop": {"POST": STOP_RUN},
-    "triage-edit": {"POST": Rule("edit", _acknowledged)},
+    "triage-edit": {"POST": Rule("edit", _acknowledgement)},
     "campaign-baseline": {"POST": Rule("edit", _baseline_name)},
     "history-baseline": {"POST": Rule("edit", _baseline)},
     "baseline-release": {"POST": EDIT},
@@ -338,7 +338,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-schedule-run": {"POST": EDIT},
     "api-schedule-pause": {"POST": EDIT},
     "api-schedule-resume": {"POST": EDIT},
-    "api-triage": {"GET": VIEW, "PATCH": Rule("edit", _acknowledged)},
+    "api-triage": {"GET": VIEW, "PATCH": Rule("edit", _acknowledgement)},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
     "api-target-ownership": {"GET": VIEW, "POST": Rule("edit", _host)},
@@ -374,8 +374,8 @@ API: dict[str, dict[str, Rule]] = {
     "api-search-estimate": {"POST": Rule("edit", _new(_search))},
     "api-ladder-list": {"POST": Rule("edit", _new(_ladder))},
     "api-search-list": {"POST": Rule("edit", _new(_search))},
-    "api-campaign-search": {"GET": SEARCHED},
-    "api-campaign-search-csv": {"GET": SEARCHED},
+    "api-campaign-search": {"GET": SEARCH},
+    "api-campaign-search-csv": {"GET": SEARCH},
     "api-run-list": {"GET": ACCOUNT},
     "api-run-list-csv": {"GET": ACCOUNT},
     "api-run-stop": {"POST": STOP_RUN},

@@ -139,7 +139,7 @@ def add_other_rows(world: World) -> None:
     """The same once more in a project that alice cannot see."""
     charlie = User.objects.get(username="charlie")
     world.foreign |= _project({"alice": charlie}, FOREIGN, FOREIGN)
-    world.foreign |= _owned(charlie, world.foreign)
+    world.foreign |= _belongings(charlie, world.foreign)
 
 
 def _project(people: dict[str, User], open_word: str, secret: str) -> Rows:
@@ -149,13 +149,13 @@ def _project(people: dict[str, User], open_word: str, secret: str) -> Rows:
         if name in people and name != "alice":
             make_membership(project, people[name], Role(role))
     rows = {"project": project, "membership": project.memberships.latest("pk")}
-    rows |= _described(project, open_word, secret)
-    rows |= _measured(project, rows, open_word, secret)
-    rows |= _notified(project, rows, secret)
+    rows |= _targets_and_plans(project, open_word, secret)
+    rows |= _campaigns(project, rows, open_word, secret)
+    rows |= _notifications(project, rows, secret)
     by = Actor(user=people["alice"])
     rows["invitation"], link = invite(by=by, project=project, role="viewer")
     rows["secret"] = SimpleNamespace(pk=link)
-    return rows | _changed(project, rows, secret)
+    return rows | _triage(project, rows, secret)
 
 
 def _accounts(people: dict[str, User]) -> Rows:
@@ -168,11 +168,11 @@ def _accounts(people: dict[str, User]) -> Rows:
         "key": PASSWORD_RESET_TOKEN_GENERATOR().make_token(alice),
         "email_key": EmailConfirmationHMAC(new).key,
     }
-    named = {name: SimpleNamespace(pk=text) for name, text in texts.items()}
-    return named | {"passkey": add_passkey(alice), "user": people["charlie"]}
+    links = {name: SimpleNamespace(pk=text) for name, text in texts.items()}
+    return links | {"passkey": add_passkey(alice), "user": people["charlie"]}
 
 
-def _notified(project: Project, rows: Rows, secret: str) -> Rows:
+def _notifications(project: Project, rows: Rows, secret: str) -> Rows:
     channel = make_channel(project, label=f"{secret} channel")
     event = Event.objects.create(
         key=f"{secret} event",
@@ -189,7 +189,7 @@ def _notified(project: Project, rows: Rows, secret: str) -> Rows:
     }
 
 
-def _owned(owner: User, rows: Rows) -> Rows:
+def _belongings(owner: User, rows: Rows) -> Rows:
     """What belongs to the owner alone: a token, and a share link of the campaign."""
     by = Actor(user=owner)
     token, _ = create_token(by=by, name="job", scope=Scope.WRITE, days=1)
@@ -199,7 +199,7 @@ def _owned(owner: User, rows: Rows) -> Rows:
     return {"token": token, "share": share}
 
 
-def _described(project: Project, open_word: str, secret: str) -> Rows:
+def _targets_and_plans(project: Project, open_word: str, secret: str) -> Rows:
     target = make_target(project, f"{open_word} shop", environment=[["CPU", f"{open_word} 9000"]])
     host = f"{open_word.replace(' ', '-')}.internal"
     endpoint = make_endpoint(target, host=host)
@@ -223,18 +223,18 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     )
     HostPermit.objects.create(claim=claim, kind="approval", places=claim.places)
     now = timezone.now()
-    gone = {"archived_at": now, "deleted_at": now}
+    deletion = {"archived_at": now, "deleted_at": now}
     deleted_plan = make_plan(project, f"{secret} gone").plan
-    type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**gone)
+    type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**deletion)
     deleted_project = make_project(f"{secret} gone")
     for each in project.memberships.all():
         make_membership(deleted_project, each.user, each.role)
-    type(project).objects.filter(pk=deleted_project.pk).update(**gone)
+    type(project).objects.filter(pk=deleted_project.pk).update(**deletion)
     return {
         "deleted_project": deleted_project,
         "deleted_plan": deleted_plan,
-        "deleted_target": make_target(project, f"{secret} gone", **gone),
-        "deleted_campaign": make_campaign(project, f"{secret} gone", **gone),
+        "deleted_target": make_target(project, f"{secret} gone", **deletion),
+        "deleted_campaign": make_campaign(project, f"{secret} gone", **deletion),
         "target": target,
         "endpoint": endpoint,
         "https": make_endpoint(target, "https", host=host),
@@ -257,13 +257,13 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     }
 
 
-def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows:
+def _campaigns(project: Project, rows: Rows, open_word: str, secret: str) -> Rows:
     """A campaign that is done, a draft, and one that waits for an injector."""
     now, version = timezone.now(), rows["version"]
-    ended = {"repeats": 1, "started_at": now, "finished_at": now}
-    done = make_campaign(project, f"{open_word} overhead", **ended)
+    times = {"started_at": now, "finished_at": now}
+    done = make_campaign(project, f"{open_word} overhead", repeats=1, **times)
     tests = [make_test(done, version, endpoint=rows[name]) for name in ("endpoint", "https")]
-    found = {
+    results = {
         "campaign": done,
         "test": tests[0],
         "run": _done_run(tests[0]),
@@ -272,12 +272,12 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
             project=project, text=f"{open_word} 1.4.2 deployed", at=now, key="1.4.2"
         ),
     }
-    for run in (found["run"], found["candidate"]):
+    for run in (results["run"], results["candidate"]):
         _watch_machine(run, secret)
     owner = project.memberships.get(role=Role.OWNER).user
-    found["output"] = _kept_output(found["run"], secret)
-    found["example"] = _failed_example(found["run"], secret)
-    found["baseline"] = Baseline.objects.create(
+    results["output"] = _kept_output(results["run"], secret)
+    results["example"] = _failed_example(results["run"], secret)
+    results["baseline"] = Baseline.objects.create(
         project=project,
         name=f"{open_word} 1.4",
         plan=version.plan,
@@ -287,22 +287,29 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
         test=tests[0],
         created_by=owner,
     )
-    found["baseline"].runs.set([found["run"]])
+    results["baseline"].runs.set([results["run"]])
 
-    def tested(name: str, **fields: Any) -> tuple[Campaign, Test]:
+    def campaign_with_test(name: str, **fields: Any) -> tuple[Campaign, Test]:
         campaign = make_campaign(project, name, **fields)
         return campaign, make_test(campaign, version, endpoint=rows["endpoint"])
 
-    draft, _ = tested(f"{secret} draft", repeats=1)
-    waiting, next_test = tested(f"{secret} waiting", repeats=1, started_at=now)
-    held, held_test = tested(f"{secret} held", started_at=now, opened_at=None, held_at=now)
+    draft, _ = campaign_with_test(f"{secret} draft", repeats=1)
+    waiting, next_test = campaign_with_test(f"{secret} waiting", repeats=1, started_at=now)
+    held_campaign, held_test = campaign_with_test(
+        f"{secret} held", started_at=now, opened_at=None, held_at=now
+    )
     make_run(held_test)
-    searched, trial = tested(f"{open_word} search", **ended)
+    capacity_search, trial = campaign_with_test(f"{open_word} search", repeats=1, **times)
     make_run(trial)
     Search.objects.create(
-        campaign=searched, start_per_s=1, limit_per_s=9, trial_s=5, deadline=now, ending="stopped"
+        campaign=capacity_search,
+        start_per_s=1,
+        limit_per_s=9,
+        trial_s=5,
+        deadline=now,
+        ending="stopped",
     )
-    found["schedule"] = Schedule.objects.create(
+    results["schedule"] = Schedule.objects.create(
         project=project,
         name=f"{open_word} nightly",
         template=done,
@@ -312,13 +319,13 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
         on_since=now,
         next_at=now + timedelta(hours=1),
     )
-    Firing.objects.create(schedule=found["schedule"], due_at=now, fired_at=now, campaign=waiting)
+    Firing.objects.create(schedule=results["schedule"], due_at=now, fired_at=now, campaign=waiting)
     writer = project.memberships.filter(role__in=(Role.EDITOR, Role.OWNER)).order_by("role").first()
-    found["note"] = Note.objects.create(
+    results["note"] = Note.objects.create(
         project=project, campaign=done, text=f"{open_word} note", author=writer.user
     )
-    states = {"draft": draft, "waiting": waiting, "held": held, "search": searched}
-    return found | states | {"queued": make_run(next_test)}
+    states = {"draft": draft, "waiting": waiting, "held": held_campaign, "search": capacity_search}
+    return results | states | {"queued": make_run(next_test)}
 
 
 def _done_run(test):
@@ -362,7 +369,7 @@ def _failed_example(run, secret: str) -> FailureExample:
     )
 
 
-def _changed(project: Project, rows: Rows, secret: str) -> Rows:
+def _triage(project: Project, rows: Rows, secret: str) -> Rows:
     """A change of level with a note."""
     now = timezone.now()
     entry = TriageEntry.objects.create(
@@ -411,18 +418,18 @@ def _share(world: World, people: dict[str, User]) -> None:
     """Links that open the campaign and a run, and three of the campaign that open nothing."""
     project = world.rows["project"]
 
-    def link(by: str, **shown: Any) -> tuple[ShareLink, str]:
+    def link(by: str, **what: Any) -> tuple[ShareLink, str]:
         return create_share(
-            by=Actor(user=people[by]), project=project, days=1, note=f"{SECRET} note", **shown
+            by=Actor(user=people[by]), project=project, days=1, note=f"{SECRET} note", **what
         )
 
     campaign, now = world.rows["campaign"], timezone.now()
-    for name, changed in (
+    for name, fields in (
         ("revoked", {"revoked_at": now}),
         ("expired", {"expires_at": now}),
         ("dana's", {"created_by": people["dana"]}),
     ):
         dead, world.share_tokens[name] = link("bob", campaign=campaign)
-        ShareLink.objects.filter(pk=dead.pk).update(**changed)
+        ShareLink.objects.filter(pk=dead.pk).update(**fields)
     for noun in ("test", "campaign", "run"):
         world.rows["share"], world.share_tokens[noun] = link("bob", **{noun: world.rows[noun]})

@@ -36,17 +36,17 @@ def main() -> None:
         world = make_world()
     token = world.tokens["alice's write token"]
     # TOML reads JSON's strings and numbers.
-    written = CONFIGURATION.format(token=token, refusals=json.dumps(REFUSALS))
+    text = CONFIGURATION.format(token=token, refusals=json.dumps(REFUSALS))
     for name, methods in API.items():
         path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", ROUTES[name]).replace("{pk}", "{id}")
         for method, rule in methods.items():
-            named = parameters_of(name, world, rule, world.rows)
-            values = {"id" if key == "pk" else key: int(value) for key, value in named.items()}
+            parameters = parameters_of(name, world, rule, world.rows)
+            values = {"id" if key == "pk" else key: int(value) for key, value in parameters.items()}
             # What is deleted could not be tried any more.
             if values and method != "DELETE":
                 rows = ", ".join(f'"path.{key}" = {value}' for key, value in values.items())
-                written += OPERATION.format(name=json.dumps(f"{method} {path}"), values=rows)
-    Path(sys.argv[1]).write_text(written)
+                text += OPERATION.format(name=json.dumps(f"{method} {path}"), values=rows)
+    Path(sys.argv[1]).write_text(text)
 
 
 if __name__ == "__main__":

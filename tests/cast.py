@@ -37,11 +37,11 @@ def _pages_tell_their_context(django_test_environment):
     """For `response.context`, as Django's own language does."""
     render = jinja2.Template.render
 
-    def told(template, context):
+    def tell_and_render(template, context):
         template_rendered.send(template, template=template, context=context)
         return render(template, context)
 
-    with mock.patch.object(jinja2.Template, "render", told):
+    with mock.patch.object(jinja2.Template, "render", tell_and_render):
         yield
 
 

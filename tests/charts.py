@@ -7,8 +7,8 @@ from campaigns.domain.presentation.charts import Chart, Charts, Series
 
 
 def panel(charts: Charts, key: str) -> Chart:
-    (found,) = [each for each in charts.panels if each.key == key]
-    return found
+    (chart,) = [each for each in charts.panels if each.key == key]
+    return chart
 
 
 def points(series: Series) -> list[tuple[float, float]]:
@@ -16,12 +16,12 @@ def points(series: Series) -> list[tuple[float, float]]:
     return [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
 
 
-def marked(chart: Chart, colour: str) -> list[Any]:
+def marked_points(chart: Chart, colour: str) -> list[Any]:
     """The points of every series of marks in this colour."""
     return [each for s in chart.series if s.style.token == colour for each in points(s)]
 
 
-def labelled(charts: Charts) -> Iterator[tuple[str, str, float]]:
+def labels_in_lanes(charts: Charts) -> Iterator[tuple[str, str, float]]:
     """(lane, label, place) of the first panel's marks in lanes."""
     for mark in charts.panels[0].marks:
         if mark.lane:

@@ -118,15 +118,15 @@ def _pure_tests_open_nothing(request, monkeypatch):
     an earlier test left, such as one that waits for pokes, open what they need."""
     whose = threading.current_thread()
 
-    def refused(made):
+    def refuse(original):
         def make(*args, **options):
             if threading.current_thread() is whose:
                 raise AssertionError("a pure test opens no socket and starts no process")
-            made(*args, **options)
+            original(*args, **options)
 
         return make
 
     marks = {mark.name for mark in request.node.iter_markers()}
     if "pure" in marks and "sockets" not in marks:
         for kind in (socket.socket, subprocess.Popen):
-            monkeypatch.setattr(kind, "__init__", refused(kind.__init__))
+            monkeypatch.setattr(kind, "__init__", refuse(kind.__init__))

@@ -61,6 +61,12 @@ def make_plan(project: Project, name: str = "", spec: dict | None = None) -> Pla
     return PlanVersion.objects.create(plan=plan, number=1, spec=spec or plan_spec())
 
 
+def just_now() -> dict[str, Any]:
+    """The fields of a campaign that has started and finished."""
+    now = timezone.now()
+    return {"started_at": now, "finished_at": now}
+
+
 def make_campaign(project: Project, name: str = "", **fields) -> Campaign:
     fields = {"seed": 1, "repeats": 3, "opened_at": fields.get("started_at"), **fields}
     return Campaign.objects.create(

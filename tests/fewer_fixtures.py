@@ -53,10 +53,10 @@ def _of_use(item: pytest.Function) -> list[str]:
     for marker, fixture in OF_MARKED.items():
         if item.get_closest_marker(marker) is None:
             needless.add(fixture)
-    kept = [name for name in item.fixturenames if name not in needless or name in info.argnames]
-    fixtures = [each for name in kept for each in info.name2fixturedefs.get(name, ())]
-    asked = {*info.initialnames, *(name for each in fixtures for name in each.argnames)}
-    return [name for name in kept if name in asked]
+    names = [name for name in item.fixturenames if name not in needless or name in info.argnames]
+    fixtures = [each for name in names for each in info.name2fixturedefs.get(name, ())]
+    needs = {*info.initialnames, *(name for each in fixtures for name in each.argnames)}
+    return [name for name in names if name in needs]
 
 
 def pytest_runtest_protocol(item, nextitem):

@@ -70,30 +70,30 @@ class _Reader(HTMLParser):
 
 def _chart_lines(page: str) -> list[str]:
     """The points of a run, and the charts; that of a run over time has none of its own."""
-    found = {
+    blocks = {
         name: json.loads(text)
         for name, text in re.findall(r'<script id="([\w-]+)" type="application/json">(.*?)<', page)
     }
     lines = []
-    if found.get("points"):
-        columns = found["points"]
+    if blocks.get("points"):
+        columns = blocks["points"]
         rows = zip(*columns.values(), strict=True)
         lines += [
             json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows
         ]
-    for name in found:
+    for name in blocks:
         if name.startswith("charts-") and name != "charts-over-time":
-            lines.append(f"{name}: {json.dumps(_without_ids(found[name]), ensure_ascii=False)}")
+            lines.append(f"{name}: {json.dumps(_without_ids(blocks[name]), ensure_ascii=False)}")
     return lines
 
 
 def _without_ids(value):
     """Numbers that only the database gives are no figures."""
     if isinstance(value, dict):
-        kept = {
+        fields = {
             key: each
             for key, each in value.items()
             if key not in {"test", "test_id", "run", "links"}
         }
-        return {key: _without_ids(each) for key, each in kept.items()}
+        return {key: _without_ids(each) for key, each in fields.items()}
     return [_without_ids(each) for each in value] if isinstance(value, list) else value

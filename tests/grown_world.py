@@ -61,12 +61,12 @@ def grow(world: World) -> None:
     rows, n = world.rows, MANY - 1
     make_queue(rows["project"], n, state=RunState.PREPARING)
     _grow_people(rows, n)
-    targets = _copies(rows["target"], n, name=_named("target"))
+    targets = _copies(rows["target"], n, name=_names("target"))
     _copies(rows["endpoint"], n, target_id=_of(targets))
-    _copies(rows["exporter"], n, name=_named("exporter"))
+    _copies(rows["exporter"], n, name=_names("exporter"))
     _grow_channels(rows, n)
     _copies(rows["probe"], n)
-    _copies(OwnTlsProfile.objects.get(project=rows["project"]), n, name=_named("profile"))
+    _copies(OwnTlsProfile.objects.get(project=rows["project"]), n, name=_names("profile"))
     claims = _copies(rows["claim"], n, host=lambda number: f"host{number}.internal")
     _copies(rows["claim"].permits.get(), n, claim_id=_of(claims))
     versions = _grow_plans(rows, n)
@@ -83,15 +83,15 @@ def too_few() -> dict[str, int]:
     return {name: count for name, count in counts.items() if 0 < count < MANY}
 
 
-def _copies(row: _M, n: int, **changed: _Change) -> list[_M]:
+def _copies(row: _M, n: int, **changes: _Change) -> list[_M]:
     """So many rows as this one. What is changed may depend on the number of the copy, from 0."""
     kind = type(row)
     row = kind.objects.get(pk=row.pk)
     own = {each.attname for each in kind._meta.concrete_fields if each.primary_key}
     names = {each.attname for each in kind._meta.concrete_fields} - own
-    kept = {name: getattr(row, name) for name in names}
+    values = {name: getattr(row, name) for name in names}
     return kind.objects.bulk_create(
-        kind(**kept | {name: _value(each, number) for name, each in changed.items()})
+        kind(**values | {name: _value(each, number) for name, each in changes.items()})
         for number in range(n)
     )
 
@@ -100,7 +100,7 @@ def _value(change: _Change, number: int) -> Any:
     return change(number) if callable(change) else change
 
 
-def _named(word: str) -> Callable[[int], str]:
+def _names(word: str) -> Callable[[int], str]:
     return lambda number: f"copied {word} {number}"
 
 
@@ -111,7 +111,7 @@ def _of(rows: Sequence[Model]) -> Callable[[int], Any]:
 def _grow_channels(rows: Rows, n: int) -> None:
     """Each with a delivery; the first has one of each event."""
     channels = _copies(rows["channel"], n)
-    events = _copies(rows["event"], n, key=_named("event"))
+    events = _copies(rows["event"], n, key=_names("event"))
     _copies(rows["delivery"], n, channel_id=_of(channels))
     _copies(rows["delivery"], n, event_id=_of(events))
 
@@ -124,7 +124,7 @@ def _grow_people(rows: Rows, n: int) -> None:
     _copies(rows["invitation"], n, token_hash=lambda number: f"{number:064}")
     _copies(rows["passkey"], n, user_id=_of(users))
     LastSeen.objects.bulk_create([LastSeen(user=each) for each in users])
-    projects = _copies(project, n, name=_named("project"))
+    projects = _copies(project, n, name=_names("project"))
     Membership.objects.bulk_create(
         Membership(project=each, user=alice, role=Role.OWNER) for each in projects
     )
@@ -132,15 +132,15 @@ def _grow_people(rows: Rows, n: int) -> None:
     _copies(token, n, lookup=lambda number: f"{number:016}")
     share = ShareLink.objects.filter(project=project, revoked_at=None).first()
     _copies(share, n, token_hash=lambda number: f"{number:064}")
-    _copies(rows["mark"], n, key=_named("key"))
-    _copies(rows["note"], n, text=_named("note"))
+    _copies(rows["mark"], n, key=_names("key"))
+    _copies(rows["note"], n, text=_names("note"))
     _copies(AuditEntry.objects.filter(project=project.pk).first(), n)
-    _copies(InjectorHost.objects.get(), n, name=_named("host"))
+    _copies(InjectorHost.objects.get(), n, name=_names("host"))
 
 
 def _grow_plans(rows: Rows, n: int) -> list[Model]:
     """The first versions of so many plans; the plan itself has more versions as well."""
-    plans = _copies(rows["plan"], n, name=_named("plan"))
+    plans = _copies(rows["plan"], n, name=_names("plan"))
     _copies(rows["version"], n, number=lambda number: number + 2)
     return _copies(rows["version"], n, plan_id=_of(plans))
 
@@ -161,16 +161,18 @@ def _grow_campaign(rows: Rows, n: int) -> None:
     rows["ends"], rows["tests"], rows["runs"] = ends, tests, runs
 
 
-def _copy_figures(rows: Rows, tests: Sequence[Test], **changed: _Change) -> None:
+def _copy_figures(rows: Rows, tests: Sequence[Test], **changes: _Change) -> None:
     figures, n = rows["test"].figures, len(tests)
     ends = [each.endpoint_id for each in tests]
-    changed |= {"endpoint_id": lambda number: ends[number]}
-    kept = {each.attname: getattr(figures, each.attname) for each in figures._meta.concrete_fields}
+    changes |= {"endpoint_id": lambda number: ends[number]}
+    values = {
+        each.attname: getattr(figures, each.attname) for each in figures._meta.concrete_fields
+    }
     type(figures).objects.bulk_create(
         type(figures)(
-            **kept
+            **values
             | {"test_id": tests[number].pk, "campaign_id": tests[number].campaign_id}
-            | {name: _value(each, number) for name, each in changed.items()}
+            | {name: _value(each, number) for name, each in changes.items()}
         )
         for number in range(n)
     )
@@ -192,7 +194,7 @@ def _grow_campaigns(rows: Rows, versions: Sequence[Model]) -> None:
     """More campaigns in each state, the ended ones with a run; each with a plan of its own."""
     n, ago = len(versions), timezone.now()
     for name in ("search", "draft", "waiting"):
-        campaigns = _copies(rows[name], n, name=_named(name))
+        campaigns = _copies(rows[name], n, name=_names(name))
         of_them = _copies(
             rows[name].tests.first(), n, campaign_id=_of(campaigns), plan_version_id=_of(versions)
         )
@@ -203,35 +205,35 @@ def _grow_campaigns(rows: Rows, versions: Sequence[Model]) -> None:
             more = _copies(run, n, campaign_id=_of(campaigns), test_id=_of(of_them))
             _copies(run.shards.get(), n, run_id=_of(more))
     # Last, so that lists begin with them. A search of an earlier release is read trial by trial.
-    ended = _copies(
+    past_campaigns = _copies(
         rows["campaign"],
         n,
-        name=_named("campaign"),
+        name=_names("campaign"),
         started_at=lambda number: ago - timedelta(days=number + 1),
         finished_at=lambda number: ago - timedelta(days=number + 1),
     )
-    _grow_schedules(rows, ended)
+    _grow_schedules(rows, past_campaigns)
     # The same test in all of them: a history of it.
-    tests = _copies(rows["test"], n, campaign_id=_of(ended))
-    runs = _copies(rows["run"], n, campaign_id=_of(ended), test_id=_of(tests))
+    tests = _copies(rows["test"], n, campaign_id=_of(past_campaigns))
+    runs = _copies(rows["run"], n, campaign_id=_of(past_campaigns), test_id=_of(tests))
     _copy_results(rows["run"], runs)
-    _copy_figures(rows, tests, started_at=lambda number: ended[number].started_at)
+    _copy_figures(rows, tests, started_at=lambda number: past_campaigns[number].started_at)
 
 
-def _grow_schedules(rows: Rows, ended: Sequence[Campaign]) -> None:
+def _grow_schedules(rows: Rows, campaigns: Sequence[Campaign]) -> None:
     """Each has started one of these; and the one of the world many."""
-    n = len(ended)
-    schedules = _copies(rows["schedule"], n, name=_named("schedule"))
+    n = len(campaigns)
+    schedules = _copies(rows["schedule"], n, name=_names("schedule"))
     last = rows["schedule"].firings.get()
-    _copies(last, n, schedule_id=_of(schedules), campaign_id=_of(ended))
+    _copies(last, n, schedule_id=_of(schedules), campaign_id=_of(campaigns))
     earlier = {"due_at": lambda number: last.due_at - timedelta(days=number + 1)}
     _copies(last, n, campaign_id=None, why_skipped="Load was off.", **earlier)
 
 
 def _copy_search(campaign: Campaign, campaigns: Sequence[Campaign]) -> None:
     search = campaign.search
-    kept = {each.attname: getattr(search, each.attname) for each in search._meta.concrete_fields}
-    Search.objects.bulk_create(Search(**kept | {"campaign_id": each.pk}) for each in campaigns)
+    values = {each.attname: getattr(search, each.attname) for each in search._meta.concrete_fields}
+    Search.objects.bulk_create(Search(**values | {"campaign_id": each.pk}) for each in campaigns)
 
 
 def _grow_results(run: Run, n: int) -> None:
@@ -244,9 +246,9 @@ def _grow_results(run: Run, n: int) -> None:
     for rows, place in ((run.seconds, "second"), (run.minutes, "minute")):
         first = rows.order_by("pk").first()
         fields = [each for each in first._meta.concrete_fields if each.attname != place]
-        kept = {each.attname: getattr(first, each.attname) for each in fields}
+        values = {each.attname: getattr(first, each.attname) for each in fields}
         type(first).objects.bulk_create(
-            type(first)(**kept | {place: number + 3}) for number in range(n)
+            type(first)(**values | {place: number + 3}) for number in range(n)
         )
 
 

@@ -42,7 +42,7 @@ def make_history(
         )
         for night, at in enumerate(starts)
     )
-    made = Test.objects.bulk_create(
+    all_tests = Test.objects.bulk_create(
         Test(
             campaign=campaign,
             position=position,
@@ -55,9 +55,9 @@ def make_history(
     )
     values_us = [[level * share * 1000 for share in spread] for level in levels_ms]
     levels_us = dict(zip(campaigns, values_us, strict=True))
-    _run(made, levels_us, {"servers": [server], **(end or {})}, **run_fields)
-    keep_figures(test.pk for test in made)
-    return made[-len(tests) :]
+    _run(all_tests, levels_us, {"servers": [server], **(end or {})}, **run_fields)
+    keep_figures(test.pk for test in all_tests)
+    return all_tests[-len(tests) :]
 
 
 def _run(
@@ -69,10 +69,10 @@ def _run(
     """A run of each test for each value of its campaign, as the engine leaves them."""
     usual = {"outcome": Outcome.COMPLETE, "trust": Trust.TRUSTED, "n": 2000, "errors": 2}
     # Night after night the same, by their place in a campaign.
-    frozen: dict[int, dict] = {}
+    snapshots: dict[int, dict] = {}
     for test in tests:
-        if test.position not in frozen:
-            frozen[test.position] = frozen_of(test)
+        if test.position not in snapshots:
+            snapshots[test.position] = frozen_of(test)
     runs = Run.objects.bulk_create(
         Run(
             campaign=test.campaign,
@@ -83,7 +83,7 @@ def _run(
             state=RunState.DONE,
             t0=test.campaign.started_at,
             ended_at=test.campaign.finished_at,
-            snapshot=frozen[test.position],
+            snapshot=snapshots[test.position],
             mean_us=value * 0.6,
             typical_us=value,
             p50_us=value * 0.5,

@@ -72,11 +72,11 @@ def measure(
 ) -> Run:
     """Give the run its seconds, its end and its summary, as a finished run has them."""
     parts_us = {"lateness": lateness_us, "connect": connect_us, "tls": tls_us}
-    row, packed = _seen(mean_us, n // seconds, parts_us, fields)
+    row, data = _second_row(mean_us, n // seconds, parts_us, fields)
     with connection.cursor() as cursor:
         cursor.execute(FOUND, [run.pk])
         is_all, hosts = cursor.fetchone()
-        cursor.execute(ALIKE, [run.pk, row["step"], packed, seconds - 1])
+        cursor.execute(ALIKE, [run.pk, row["step"], data, seconds - 1])
     facts = {"peers": {peer: n}, "duration_us": seconds * 1_000_000}
     if sending_s is not None:
         facts["sending_us"] = round(sending_s * 1e6)
@@ -84,39 +84,39 @@ def measure(
     return end(run, outcome, read=_read(run, hosts, row, seconds, facts) if is_all else "")
 
 
-def _seen(mean_us: float, n: int, parts_us: dict[str, int], fields: dict[str, Any]):
+def _second_row(mean_us: float, n: int, parts_us: dict[str, int], fields: dict[str, Any]):
     """The same again is not packed again: many tests have runs of the same kind."""
     try:
         key = json.dumps([mean_us, n, parts_us, fields])
     except TypeError:  # histograms of its own
-        return _packed(mean_us, n, parts_us, fields)
+        return _make_second_row(mean_us, n, parts_us, fields)
     if key not in _SEEN:
-        _SEEN[key] = _packed(mean_us, n, parts_us, fields)
+        _SEEN[key] = _make_second_row(mean_us, n, parts_us, fields)
     return _SEEN[key]
 
 
-def _packed(mean_us: float, n: int, parts_us: dict[str, int], fields: dict[str, Any]):
+def _make_second_row(mean_us: float, n: int, parts_us: dict[str, int], fields: dict[str, Any]):
     values = responses_us(mean_us, n)
-    seen = make_second(0, values, **fields)
-    seen.counters["bytes_received"] = 100 * len(values)
+    second = make_second(0, values, **fields)
+    second.counters["bytes_received"] = 100 * len(values)
     waits = [value - sum(parts_us.values()) for value in values]
-    seen.timings["wait"] = Timing.of(waits)
+    second.timings["wait"] = Timing.of(waits)
     for part, us in parts_us.items():
         if us or part == "lateness":
-            seen.timings[part] = Timing.of([us] * len(values))
-    row = seen.to_json()
+            second.timings[part] = Timing.of([us] * len(values))
+    row = second.to_json()
     return row, pack(row)
 
 
-def _read(run: Run, *seen: Any) -> str:
+def _read(run: Run, *parts: Any) -> str:
     """All that a summary of this run is made from."""
-    return json.dumps([run.snapshot["plan"], run.n_shards, settings.JUDGEMENT_LIMITS, seen])
+    return json.dumps([run.snapshot["plan"], run.n_shards, settings.JUDGEMENT_LIMITS, parts])
 
 
 def spoil(run: Run, **values: float) -> None:
     """Judge the run again, by these observed values alone."""
-    observed = {code: Observation(value) for code, value in values.items()}
-    judgement = judge(observed, Timing.of([10_000] * 2000))
+    observations = {code: Observation(value) for code, value in values.items()}
+    judgement = judge(observations, Timing.of([10_000] * 2000))
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
@@ -127,12 +127,14 @@ def spoil(run: Run, **values: float) -> None:
 def end_shards(run: Run, **fields) -> None:
     """Bring all shards to done the way launchers do."""
     also = "".join(f', "{name}" = %s' for name in fields)
-    told = [Jsonb(value) if isinstance(value, dict) else value for value in fields.values()]
-    _move(run, MOVE_SHARDS.format(also=also), TO_DONE, told)
+    parameters = [Jsonb(value) if isinstance(value, dict) else value for value in fields.values()]
+    _move(run, MOVE_SHARDS.format(also=also), TO_DONE, parameters)
 
 
-def _move(run: Run, statement: str, states: tuple[str, ...], told: Sequence[Any] = ()) -> None:
-    values = [value for state in states for value in (state, *told, run.pk)]
+def _move(
+    run: Run, statement: str, states: tuple[str, ...], parameters: Sequence[Any] = ()
+) -> None:
+    values = [value for state in states for value in (state, *parameters, run.pk)]
     with connection.cursor() as cursor:
         cursor.execute(statement * len(states), values)
 
@@ -141,8 +143,8 @@ def end(run: Run, outcome: Outcome, read: str = "") -> Run:
     """Bring the run to done the way the engine does, and summarise it. `read`: all that its summary
     is made from, where an earlier run's may be copied."""
     _move(run, MOVE_RUN, TO_FINALIZING)
-    judged = _summarise(run, outcome, read and f"{outcome}: {read}")
-    Run.objects.filter(pk=run.pk).update(**judged, state=RunState.DONE, outcome=outcome)
+    figures = _summarise(run, outcome, read and f"{outcome}: {read}")
+    Run.objects.filter(pk=run.pk).update(**figures, state=RunState.DONE, outcome=outcome)
     run.refresh_from_db()
     return run
 
@@ -151,16 +153,16 @@ def _summarise(run: Run, outcome: Outcome, read: str) -> dict[str, Any]:
     """To merge the same seconds again for each test would take most of its time. Returns what is
     still to be stored of the run."""
     if read in _WRITTEN:
-        summary, judged = _WRITTEN[read]
+        summary, figures = _WRITTEN[read]
         RunSummary.objects.create(run=run, **summary)
-        return judged
+        return figures
     run.refresh_from_db()
     run.outcome = outcome
-    made = summarise_run(run)
+    row = summarise_run(run)
     if read:
         names = {field.attname for field in RunSummary._meta.concrete_fields} - _NOT_COPIED
-        judged = Run.objects.values(*_OF_RUN).get(pk=run.pk)
-        _WRITTEN[read] = ({name: getattr(made, name) for name in names}, judged)
+        figures = Run.objects.values(*_OF_RUN).get(pk=run.pk)
+        _WRITTEN[read] = ({name: getattr(row, name) for name in names}, figures)
     return {}
 
 

@@ -1,6 +1,8 @@
 """What a page says, and browsers that ask for it."""
 
+import csv
 import re
+from io import StringIO
 
 from django.test import Client
 from django.urls import reverse
@@ -38,3 +40,8 @@ def shown_text(response) -> str:
     """The page's text, without markup; thin spaces as spaces."""
     text = re.sub(r"<[^>]+>", "", response.content.decode()).replace("\u202f", " ")
     return " ".join(text.split())
+
+
+def csv_rows(response) -> list[dict[str, str]]:
+    """Of a file, or of what streams one."""
+    return list(csv.DictReader(StringIO(response.getvalue().decode())))

@@ -52,10 +52,10 @@ def searching(
         seed=1,
         **fields,
     )
-    return answered(campaign, first)
+    return answer_first(campaign, first)
 
 
-def answered(campaign: Campaign, result: dict = OK) -> Campaign:
+def answer_first(campaign: Campaign, result: dict = OK) -> Campaign:
     """What comes back of the first request that it waits for, if it does."""
     for probe in campaign.first_requests.filter(finished_at=None):
         probes.claim_probe(probe_id=probe.pk)
@@ -65,7 +65,7 @@ def answered(campaign: Campaign, result: dict = OK) -> Campaign:
     return campaign
 
 
-def judged(trust: Trust = Trust.TRUSTED, why: str = "", target: str = "") -> Judgement:
+def make_judgement(trust: Trust = Trust.TRUSTED, why: str = "", target: str = "") -> Judgement:
     doubts = (JudgementReason("late", trust, why),) if why else ()
     state = TargetState.OVERLOADED if target else TargetState.HEALTHY
     reasons = (JudgementReason("in_flight_growing", state, target),) if target else ()
@@ -92,8 +92,8 @@ def end_trial(
     Run.objects.filter(pk=run.pk).update(
         state="done",
         outcome="complete",
-        trust=(judgement or judged()).measurement.state,
-        judgement=(judgement or judged()).to_row(),
+        trust=(judgement or make_judgement()).measurement.state,
+        judgement=(judgement or make_judgement()).to_row(),
         t0=db_now(-20),
         ended_at=db_now(),
         n=round(20 * rate_of(run)),
@@ -104,7 +104,7 @@ def end_trial(
         p99_us=p95_ms * 1500,
     )
     assert advance_searches() == 1
-    answered(campaign)
+    answer_first(campaign)
     return run
 
 
@@ -120,7 +120,7 @@ def search_through(campaign: Campaign, p95_at: Callable[[float], float], most: i
     return Search.objects.select_related("campaign").get(pk=campaign.pk)
 
 
-def found(search: Search) -> CapacityAnswer:
+def capacity_answer(search: Search) -> CapacityAnswer:
     return report_of_search(search).answer
 
 
@@ -136,14 +136,14 @@ def search_of_the_file(rows_of_the_file) -> Campaign:
 
 
 @pytest.fixture
-def searched(search_of_the_file, db) -> Campaign:
+def capacity_search(search_of_the_file, db) -> Campaign:
     """A search that has found some 1,850 requests/s; what a test changes of it is undone."""
     forget()
     return Campaign.objects.get(pk=search_of_the_file.pk)
 
 
 @pytest.fixture
-def as_searcher(client, searched):
+def as_searcher(client, capacity_search):
     """The browser of the owner of what was searched."""
-    client.force_login(searched.project.memberships.get(role="owner").user)
+    client.force_login(capacity_search.project.memberships.get(role="owner").user)
     return client

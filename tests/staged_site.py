@@ -35,9 +35,9 @@ class StagedSite(Site):
 
     def share_static(self) -> None:
         """All such installations have one folder of static files, which outlives them."""
-        shared = private_folder(var_dir() / "collected")
-        (self.var / "static").symlink_to(shared)
-        with (shared / ".lock").open("w") as lock:
+        folder = private_folder(var_dir() / "collected")
+        (self.var / "static").symlink_to(folder)
+        with (folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.collect_static()
 

@@ -22,10 +22,10 @@ def stuck_runs() -> list[tuple[int, str]]:
     ):
         too_old |= Q(state=state, state_at__lt=db_now(-MAX_AGE_S[state] - STUCK_SLACK_S))
     # What only stores takes as long as PostgreSQL does, while its lease is renewed.
-    unstored = has_shard(ShardState.RUNNING) | ~has_shard(ShardState.STORING)
-    stuck = list(Run.objects.filter(unstored).filter(too_old).values_list("pk", "state"))
-    expired = head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[RunState.QUEUED] - STUCK_SLACK_S))
+    is_not_storing = has_shard(ShardState.RUNNING) | ~has_shard(ShardState.STORING)
+    rows = list(Run.objects.filter(is_not_storing).filter(too_old).values_list("pk", "state"))
+    overdue = head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[RunState.QUEUED] - STUCK_SLACK_S))
     if has_been_on_for(MAX_AGE_S[RunState.QUEUED] + STUCK_SLACK_S):
-        stuck += expired.values_list("pk", "state")
-    ages = running_ages(unstored)
-    return stuck + [(pk, RunState.RUNNING) for pk, _, late_s in ages if late_s > STUCK_SLACK_S]
+        rows += overdue.values_list("pk", "state")
+    ages = running_ages(is_not_storing)
+    return rows + [(pk, RunState.RUNNING) for pk, _, late_s in ages if late_s > STUCK_SLACK_S]

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from tests.access_admin import asked_of_admin, expected_of_admin
+from tests.access_admin import admin_requests, admin_verdicts
 from tests.access_checks import check_everybody, check_other_methods
 from tests.access_probes import (
     NEVER,
@@ -54,13 +54,13 @@ def test_a_method_that_the_table_does_not_list_for_a_page_changes_nothing(world)
 
 
 def test_the_site_for_staff_lets_in_only_staff_and_shows_them_nothing(world):
-    for name in sorted({name for *_, name in asked_of_admin()}):
-        for who, method, path, _ in (each for each in asked_of_admin() if each[3] == name):
+    for name in sorted({name for *_, name in admin_requests()}):
+        for who, method, path, _ in (each for each in admin_requests() if each[3] == name):
             may_write = who == "sam" or name in {"login", "logout"}
             answer = send(world, who, method, path, {}, may_write=may_write)
-            wanted, what = expected_of_admin(who, name), f"{who}: {method} {path}"
-            assert answer.verdict in wanted, f"{what}: is {answer.verdict}, not {wanted}"
-            assert not answer.written, f"{what}: writes {answer.written}"
+            verdicts, what = admin_verdicts(who, name), f"{who}: {method} {path}"
+            assert answer.verdict in verdicts, f"{what}: is {answer.verdict}, not {verdicts}"
+            assert not answer.writes, f"{what}: writes {answer.writes}"
             assert OPEN not in answer.text, f"{what}: shows something of the project"
             assert SECRET not in answer.text, f"{what}: shows a secret of the project"
 
@@ -95,7 +95,7 @@ def test_a_row_of_another_team_cannot_be_named_beside_ones_own(world):
             path = address(name, world, rule, rows if "comparison" in name else None)
             answer = send(world, who, method, path, rule.body(rows), is_page)
             assert FOREIGN not in answer.text, f"{who}: {method} {name} shows something of it"
-            assert not answer.written, f"{who}: {method} {name} writes {answer.written}"
+            assert not answer.writes, f"{who}: {method} {name} writes {answer.writes}"
             answers.append((answer.verdict, _without_numbers(answer.text)))
         assert answers[0] == answers[1], f"{name} tells which rows there are: {answers}"
 
@@ -178,8 +178,8 @@ def test_what_cannot_be_stored_is_answered(world):
         rule = PAGES[name]["POST"]
         who = "adam" if rule.right == "installation" else "alice"
         path, body = address(name, world, rule), rule.body(world.rows)
-        tried = [dict.fromkeys(FREE, NUL), dict.fromkeys(FREE, LONG), dict.fromkeys(body, LONG)]
-        for junk in [*tried, *({field: NUL} for field in body)]:
+        bodies = [dict.fromkeys(FREE, NUL), dict.fromkeys(FREE, LONG), dict.fromkeys(body, LONG)]
+        for junk in [*bodies, *({field: NUL} for field in body)]:
             answer = send(world, who, "POST", path, body | junk)
             assert answer.status < 500, f"{name}: {junk}"
 

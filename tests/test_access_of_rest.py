@@ -10,9 +10,9 @@ pytestmark = pytest.mark.django_db
 NAMES = sorted(set(API) & set(ROUTES))
 
 
-def test_everybody_gets_what_the_table_says(world, described):
+def test_everybody_gets_what_the_table_says(world, schema_statuses):
     for name in NAMES:
-        check_everybody(world, described, name)
+        check_everybody(world, schema_statuses, name)
 
 
 def test_a_method_that_the_table_does_not_list_changes_nothing(world):

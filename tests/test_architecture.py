@@ -26,9 +26,9 @@ def modules_loaded_by(package: str) -> set[str]:
 
 
 def test_the_domain_loads_no_django():
-    loaded = modules_loaded_by("campaigns.domain")
-    assert "campaigns.domain.plan.plan" in loaded
-    assert not {"django", "celery", "redis", "gevent"} & loaded
+    modules = modules_loaded_by("campaigns.domain")
+    assert "campaigns.domain.plan.plan" in modules
+    assert not {"django", "celery", "redis", "gevent"} & modules
 
 
 def test_the_injector_loads_nothing_but_gevent_and_the_domain():
@@ -38,8 +38,8 @@ def test_the_injector_loads_nothing_but_gevent_and_the_domain():
 
 def test_the_agent_loads_only_pythons_own_library():
     """The site hands it out as one file."""
-    loaded = modules_loaded_by("workers.agent") - {"workers"}
-    tops = {name.partition(".")[0] for name in loaded if not name.startswith("workers.agent")}
+    modules = modules_loaded_by("workers.agent") - {"workers"}
+    tops = {name.partition(".")[0] for name in modules if not name.startswith("workers.agent")}
     of_machine = {"sitecustomize", "usercustomize"}  # every Python on it loads these
     foreign = tops - sys.stdlib_module_names - {"__main__"} - of_machine
     assert {name for name in foreign if not name.startswith("_")} == set()

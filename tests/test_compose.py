@@ -75,14 +75,14 @@ def test_no_password_stands_in_the_file():
 
 
 def test_every_variable_that_it_asks_for_is_in_the_example():
-    asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", TEXT))
-    assert asked - names_documented() - {"POSTGRES_PASSWORD", "REDIS_PASSWORD"} == set()
+    variables = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", TEXT))
+    assert variables - names_documented() - {"POSTGRES_PASSWORD", "REDIS_PASSWORD"} == set()
 
 
 def test_every_setting_of_a_server_reaches_its_services():
     """What is written into .env and not named here would be ignored without a word."""
-    given = {name for service in OURS.values() for name in service["environment"]}
-    assert names_documented() - given == NOT_OF_COMPOSE
+    names = {name for service in OURS.values() for name in service["environment"]}
+    assert names_documented() - names == NOT_OF_COMPOSE
 
 
 def test_the_web_s_health_check_asks_a_page_that_answers_plain_http(settings):
@@ -100,8 +100,8 @@ def test_a_worker_s_health_check_asks_it_by_its_own_name():
     for name in ["injector", "general"]:
         service = COMPOSE["services"][name]
         (node,) = (after for flag, after in pairwise(service["command"]) if flag == "-n")
-        asked = re.search(r"-d (\S+)", service["healthcheck"]["test"][-1])[1]
-        assert asked == node.replace("%h", "$$(hostname)")
+        destination = re.search(r"-d (\S+)", service["healthcheck"]["test"][-1])[1]
+        assert destination == node.replace("%h", "$$(hostname)")
 
 
 def test_the_dispatcher_s_health_check_reads_the_file_that_it_touches():
@@ -121,21 +121,21 @@ def test_the_injector_s_spool_is_a_volume_of_the_account_that_writes_it():
 
 def commands_of_workers() -> list[list[str]]:
     """As compose, `make run` and operating.md start them."""
-    started = [service["command"] for service in OURS.values()]
-    started += [each.command for each in programs({"BENCHSITE_VAR": "var"}, gives_way=False)]
-    documented = (ROOT / "docs" / "operating.md").read_text()
-    found = re.findall(r"celery -A benchsite worker(?:\\\n|.)*", documented)
-    written = [command.replace("\\\n", " ").split() for command in found]
-    assert written
-    return [*(command for command in started if "worker" in command), *written]
+    commands = [service["command"] for service in OURS.values()]
+    commands += [each.command for each in programs({"BENCHSITE_VAR": "var"}, gives_way=False)]
+    text = (ROOT / "docs" / "operating.md").read_text()
+    lines = re.findall(r"celery -A benchsite worker(?:\\\n|.)*", text)
+    from_docs = [command.replace("\\\n", " ").split() for command in lines]
+    assert from_docs
+    return [*(command for command in commands if "worker" in command), *from_docs]
 
 
 def test_the_documents_give_another_injector_host_what_its_launcher_cannot_do_without():
     """Without the vault's keys it could not read the credentials that a run sends."""
-    documented = (ROOT / "docs" / "operating.md").read_text()
-    (lines,) = re.findall(r"((?: {4}export .*\n)+) {4}make setup", documented)
-    needed = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_SECRET_KEY", "BENCHSITE_VAULT_KEYS"}
-    assert needed <= set(re.findall(r"([A-Z_]+)=", lines))
+    text = (ROOT / "docs" / "operating.md").read_text()
+    (lines,) = re.findall(r"((?: {4}export .*\n)+) {4}make setup", text)
+    names = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_SECRET_KEY", "BENCHSITE_VAULT_KEYS"}
+    assert names <= set(re.findall(r"([A-Z_]+)=", lines))
 
 
 def test_no_worker_gossips_over_redis():

@@ -24,25 +24,25 @@ from benchsite.wsgi import application
 from campaigns.rest.schema import described
 from django.template.base import Template
 
-known, compiled, compile_ = set(sys.modules), [], Template.compile_nodelist
-n_made = described.cache_info().misses
+modules, templates, compile_ = set(sys.modules), [], Template.compile_nodelist
+n_before = described.cache_info().misses
 
-def noted(template):
-    compiled.append(template.name)
+def note_and_compile(template):
+    templates.append(template.name)
     return compile_(template)
 
-Template.compile_nodelist = noted
+Template.compile_nodelist = note_and_compile
 statuses = []
 for path in sys.argv[2:]:
     # An open copy of a page asks for its regions, without the names of static files.
-    asked = {"PATH_INFO": path, "HTTP_COOKIE": sys.argv[1]}
-    asked["HTTP_X_REQUESTED_WITH"] = "XMLHttpRequest"
-    setup_testing_defaults(asked)
-    answer = application(asked, lambda status, headers: statuses.append(status))
+    environ = {"PATH_INFO": path, "HTTP_COOKIE": sys.argv[1]}
+    environ["HTTP_X_REQUESTED_WITH"] = "XMLHttpRequest"
+    setup_testing_defaults(environ)
+    answer = application(environ, lambda status, headers: statuses.append(status))
     b"".join(answer)
     answer.close()
-made = described.cache_info().misses - n_made
-print(json.dumps([statuses, sorted(set(sys.modules) - known), compiled, made]))
+n_schemas = described.cache_info().misses - n_before
+print(json.dumps([statuses, sorted(set(sys.modules) - modules), templates, n_schemas]))
 """
 
 
@@ -56,12 +56,12 @@ def test_the_first_requests_of_a_process_load_no_code_and_compile_no_page(projec
     run = make_run(make_test(make_campaign(project)))
     measure(run, 12_000)
     pages = [reverse("run-detail", args=[run.pk]), reverse("api-run", args=[run.pk])]
-    asked = [*pages, reverse("api-schema")]
-    statuses, modules, compiled, schemas = first_requests(cookie_of(alice), *asked)
+    addresses = [*pages, reverse("api-schema")]
+    statuses, modules, templates, schemas = first_requests(cookie_of(alice), *addresses)
     assert statuses == ["200 OK"] * 3
     assert schemas == 0
     assert [name for name in modules if name.partition(".")[0] in LOADED_AHEAD] == []
-    assert [name for name in compiled if not name.startswith("django/forms/")] == []
+    assert [name for name in templates if not name.startswith("django/forms/")] == []
 
 
 def first_requests(cookie: str, *paths: str) -> tuple[list[str], list[str], list[str], int]:

@@ -15,13 +15,13 @@ DEMO = "wsgiref.simple_server:demo_app"
 
 
 def test_a_log_line_hides_the_token_of_a_share_link_and_nothing_else():
-    for path, shown in [
+    for path, path_in_log in [
         ("/s/9Oeekc9Jtbe5Uw6uLhwk_-x/stream/", "/s/…/stream/"),
         ("/static/x.css", "/static/x.css"),
     ]:
         record = logging.makeLogRecord({"msg": "%s: %s", "args": ("Not Found", path)})
         assert NoShareTokens().filter(record)
-        assert record.getMessage() == f"Not Found: {shown}"
+        assert record.getMessage() == f"Not Found: {path_in_log}"
 
 
 def test_every_handler_of_the_site_has_the_filter(settings):
@@ -34,10 +34,10 @@ def test_every_handler_of_the_site_has_the_filter(settings):
 def test_the_web_server_logs_in_either_form_and_hides_it_as_well(form):
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    given = {"BENCHSITE_BIND": address, "BENCHSITE_ACCESS_LOG": "1", "BENCHSITE_LOG_FORMAT": form}
+    env = {"BENCHSITE_BIND": address, "BENCHSITE_ACCESS_LOG": "1", "BENCHSITE_LOG_FORMAT": form}
     server = subprocess.Popen(
         [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", DEMO],
-        env={**os.environ, **given},
+        env={**os.environ, **env},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -46,9 +46,9 @@ def test_the_web_server_logs_in_either_form_and_hides_it_as_well(form):
         eventually(lambda: answers(f"http://{address}/s/9Oeekc9Jtbe5Uw6uLhwk_-x/"), 30, "it serves")
     finally:
         server.terminate()
-        said, _ = server.communicate(timeout=30)
-    assert "GET /s/" in said
-    assert "9Oeekc9Jtbe5Uw6uLhwk" not in said
+        log, _ = server.communicate(timeout=30)
+    assert "GET /s/" in log
+    assert "9Oeekc9Jtbe5Uw6uLhwk" not in log
 
 
 def answers(url: str) -> bool:

@@ -52,8 +52,8 @@ def test_a_token_gives_its_owner_nothing_that_the_owner_may_not_do():
 def test_a_token_never_administers_the_installation():
     user = make_user(is_superuser=True)
     token = ApiToken(user=user, scope=Scope.WRITE)
-    found = [Actor(user=user, token=each).is_administrator for each in (None, token)]
-    assert found == [True, False]
+    answers = [Actor(user=user, token=each).is_administrator for each in (None, token)]
+    assert answers == [True, False]
 
 
 def test_a_stranger_a_visitor_and_a_deactivated_member_see_nothing(project, alice, charlie):

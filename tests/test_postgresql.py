@@ -42,12 +42,12 @@ def within_a_thread(take, act):
         finally:
             drop_connection()
 
-    (found,) = at_once(work)
-    return found
+    (result,) = at_once(work)
+    return result
 
 
 @pytest.fixture
-def bounded():
+def own_connection():
     """A connection of the web's own, which waits for an answer for a moment only."""
     with connection.cursor():
         own = connection.connection
@@ -84,16 +84,16 @@ def test_a_server_that_stands_still_is_away_and_its_connection_is_gone(impatient
     assert within_a_thread(use_own_connection, ask)
 
 
-def test_an_answer_that_takes_too_long_is_none(bounded):
+def test_an_answer_that_takes_too_long_is_none(own_connection):
     with (
         pytest.raises(OperationalError, match="no answer from PostgreSQL within"),
         connection.cursor() as cursor,
     ):
         cursor.execute("SELECT pg_sleep(1)")
-    assert bounded.closed
+    assert own_connection.closed
 
 
-def test_the_next_request_has_another_connection(bounded):
+def test_the_next_request_has_another_connection(own_connection):
     with pytest.raises(OperationalError), connection.cursor() as cursor:
         cursor.execute("SELECT pg_sleep(1)")
     connection.close()  # as Django does at the end of a request in which a connection failed
@@ -102,13 +102,13 @@ def test_the_next_request_has_another_connection(bounded):
         assert cursor.fetchone() == (1,)
 
 
-def test_an_answer_in_time_is_one(bounded):
-    assert bounded.execute("SELECT 1").fetchone() == (1,)
+def test_an_answer_in_time_is_one(own_connection):
+    assert own_connection.execute("SELECT 1").fetchone() == (1,)
 
 
-def test_a_connection_without_a_bound_waits_as_psycopg_does(bounded):
-    bounded.answer_within_s = None
-    assert bounded.execute("SELECT pg_sleep(0.5)").rowcount == 1
+def test_a_connection_without_a_bound_waits_as_psycopg_does(own_connection):
+    own_connection.answer_within_s = None
+    assert own_connection.execute("SELECT pg_sleep(0.5)").rowcount == 1
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import ssl
 import subprocess
 from http.client import HTTPSConnection, IncompleteRead
@@ -13,6 +12,7 @@ from threading import Thread
 import pytest
 from django.conf import settings
 
+from local.site import listens
 from tests.injector.http2.log_lines import find, free_ports
 from tests.waiting import eventually
 from workers.echo.tls import ensure_certificate
@@ -32,7 +32,7 @@ class Site(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        self.server.asked = dict(self.headers)
+        self.server.last_headers = dict(self.headers)
         length = str(len(self.rfile.read(int(self.headers["Content-Length"])))).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(length)))
@@ -67,13 +67,13 @@ def ask(site, tmp_path_factory):
         pytest.skip("nginx is not installed: apt install nginx")
     folder, (port,) = tmp_path_factory.mktemp("nginx"), free_ports(1)
     certificate, key = ensure_certificate(folder, "127.0.0.1")
-    given = {
+    values = {
         "listen 443": f"listen 127.0.0.1:{port}",
         "/etc/ssl/bench.pem": certificate,
         "/etc/ssl/bench.key": key,
         "127.0.0.1:8000": f"127.0.0.1:{site.server_port}",
     }
-    (folder / "nginx.conf").write_text(configuration(folder, given))
+    (folder / "nginx.conf").write_text(configuration(folder, values))
     trust = ssl.create_default_context(cafile=certificate)
 
     def ask(method, path, body=b"", **headers):
@@ -83,16 +83,16 @@ def ask(site, tmp_path_factory):
 
     command = [find("nginx"), "-c", f"{folder}/nginx.conf", "-e", f"{folder}/error.log"]
     process = subprocess.Popen(command)
-    eventually(lambda: _listens(port), 20, "nginx listens")
+    eventually(lambda: listens(port), 20, "nginx listens")
     yield ask
     process.terminate()
     process.wait(20)
 
 
-def configuration(folder: Path, given: dict[str, object]) -> str:
+def configuration(folder: Path, values: dict[str, object]) -> str:
     """The documented server, with values of this test in place of its own."""
     (block,) = re.findall(r"^ {4}server \{\n(?:^ {8}.*\n)*^ {4}}\n", OPERATING.read_text(), re.M)
-    for word, ours in given.items():
+    for word, ours in values.items():
         assert word in block
         block = block.replace(word, str(ours))
     paths = " ".join(f"{name}_temp_path {folder}/{name};" for name in PATHS)
@@ -101,17 +101,12 @@ def configuration(folder: Path, given: dict[str, object]) -> str:
     return SHELL % {"user": user, "folder": folder, "paths": paths, "block": block}
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
-
-
 def test_the_site_learns_the_name_the_scheme_and_the_address_that_were_asked_from(ask, site):
     own = {"Host": "bench.example.org:8443", "X-Forwarded-For": "192.0.2.1"}
     assert ask("POST", "/", b"x", **own).read() == b"1"
-    assert site.asked["Host"] == "bench.example.org:8443"
-    assert site.asked["X-Forwarded-Proto"] == "https"
-    assert site.asked["X-Forwarded-For"] == "192.0.2.1, 127.0.0.1"
+    assert site.last_headers["Host"] == "bench.example.org:8443"
+    assert site.last_headers["X-Forwarded-Proto"] == "https"
+    assert site.last_headers["X-Forwarded-For"] == "192.0.2.1, 127.0.0.1"
 
 
 def test_what_is_too_large_is_refused_by_the_site_and_not_by_nginx(ask):

@@ -63,11 +63,11 @@ def test_without_redis_nobody_waits_for_more_than_a_second(monkeypatch, is_froze
 
 
 def test_every_thread_knows_the_sites_broker(settings):
-    seen = []
-    thread = threading.Thread(target=lambda: seen.append(current_app.conf.broker_url))
+    urls = []
+    thread = threading.Thread(target=lambda: urls.append(current_app.conf.broker_url))
     thread.start()
     thread.join()
-    assert seen == [settings.CELERY_BROKER_URL]
+    assert urls == [settings.CELERY_BROKER_URL]
 
 
 def test_doorbells_for_injectors_go_to_their_own_queue():

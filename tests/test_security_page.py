@@ -14,10 +14,10 @@ ROWS = [
 def test_each_threat_has_a_defence_and_tests_that_exist():
     for row in ROWS:
         _, _, tests = row
-        named = re.findall(r"`([^`]+)`", tests)
-        assert named
+        names = re.findall(r"`([^`]+)`", tests)
+        assert names
         folder = ROOT
-        for name in named:
+        for name in names:
             path = ROOT / name if name.startswith("tests/") else folder / name
             assert path.exists(), f"{name} is not there"
             folder = path.parent

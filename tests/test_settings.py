@@ -29,9 +29,9 @@ SERVER = {
 
 def names_read() -> set[str]:
     files = [path for folder in READERS for path in (ROOT / folder).rglob("*.py")]
-    found = {name for path in files for name in NAME.findall(path.read_text())}
+    names = {name for path in files for name in NAME.findall(path.read_text())}
     # A secret's file is the secret's other spelling.
-    return {name.removesuffix("_FILE") for name in found}
+    return {name.removesuffix("_FILE") for name in names}
 
 
 def names_documented() -> set[str]:
@@ -42,8 +42,10 @@ def names_documented() -> set[str]:
 
 def with_these(environment: dict[str, str]) -> dict[str, str]:
     """The environment with these variables of ours and no others."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCHSITE_")}
-    return {**kept, "BENCHSITE_SECRET_KEY": "of-this-test", **environment}
+    others = {
+        name: value for name, value in os.environ.items() if not name.startswith("BENCHSITE_")
+    }
+    return {**others, "BENCHSITE_SECRET_KEY": "of-this-test", **environment}
 
 
 def settings(**environment: str) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def settings(**environment: str) -> dict[str, Any]:
         return runpy.run_path(str(ROOT / "benchsite" / "settings.py"))
 
 
-def ended(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
+def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProcess:
     """A Python of its own with these arguments, after its end."""
     command = [sys.executable, *arguments]
     env = with_these(environment)
@@ -125,7 +127,7 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable():
     ],
 )
 def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
-    done = ended(*process.split(), BENCHSITE_MODE="production")
+    done = run_python(*process.split(), BENCHSITE_MODE="production")
     assert done.returncode == 1
     assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
 
@@ -145,7 +147,7 @@ def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border():
 
 
 def test_a_command_without_postgresql_ends_with_a_sentence():
-    done = ended("manage.py", "migrate", DATABASE_URL="postgres://x@127.0.0.1:1/y")
+    done = run_python("manage.py", "migrate", DATABASE_URL="postgres://x@127.0.0.1:1/y")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith(
@@ -161,11 +163,11 @@ def test_a_limit_of_no_criterion_is_answered_at_the_start(settings):
 
 def test_a_server_binds_its_own_name_to_https_and_no_other_until_told_to():
     names = ("SECURE_HSTS_SECONDS", "SECURE_HSTS_INCLUDE_SUBDOMAINS", "SECURE_HSTS_PRELOAD")
-    found = settings(**SERVER)
-    assert [found[name] for name in names] == [31_536_000, False, False]
-    chosen = {"BENCHSITE_HSTS_S": "0", "BENCHSITE_HSTS_SUBDOMAINS": "1"}
-    found = settings(**SERVER, **chosen, BENCHSITE_HSTS_PRELOAD="1")
-    assert [found[name] for name in names] == [0, True, True]
+    values = settings(**SERVER)
+    assert [values[name] for name in names] == [31_536_000, False, False]
+    choice = {"BENCHSITE_HSTS_S": "0", "BENCHSITE_HSTS_SUBDOMAINS": "1"}
+    values = settings(**SERVER, **choice, BENCHSITE_HSTS_PRELOAD="1")
+    assert [values[name] for name in names] == [0, True, True]
     assert settings()["SECURE_HSTS_SECONDS"] == 0
 
 
@@ -188,15 +190,15 @@ def test_one_s_own_machine_and_no_other_may_be_measured_without_any_setting():
 def test_a_server_allows_no_network_until_its_settings_list_some():
     assert settings(**SERVER)["ALLOWED_NETWORKS"] == []
     networks = "10.1.0.0/16 10.2.0.0/16:8000-8999 [fc00::/7]:443"
-    listed = settings(**SERVER, BENCHSITE_ALLOWED_NETWORKS=networks)
-    assert listed["ALLOWED_NETWORKS"] == networks.split()
+    values = settings(**SERVER, BENCHSITE_ALLOWED_NETWORKS=networks)
+    assert values["ALLOWED_NETWORKS"] == networks.split()
 
 
 def test_a_server_believes_a_proxy_of_its_machine_and_a_workstation_nobody():
     assert settings(**SERVER)["TRUSTED_PROXIES"] == ["127.0.0.1"]
     assert settings()["TRUSTED_PROXIES"] == []
-    listed = settings(BENCHSITE_TRUSTED_PROXIES="127.0.0.1 10.0.0.0/24")
-    assert listed["TRUSTED_PROXIES"] == ["127.0.0.1", "10.0.0.0/24"]
+    values = settings(BENCHSITE_TRUSTED_PROXIES="127.0.0.1 10.0.0.0/24")
+    assert values["TRUSTED_PROXIES"] == ["127.0.0.1", "10.0.0.0/24"]
 
 
 def test_a_project_of_a_server_gets_a_share_of_the_hosts_and_one_of_a_workstation_all():

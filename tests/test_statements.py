@@ -54,12 +54,12 @@ def statements(world: World, name: str) -> Counter[str]:
     is_api = name.startswith("api-")
     who = "adam" if rule.right == "installation" else "alice"
     client = world.client("alice's write token" if is_api else who)
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         answer = client.get(address(name, world, rule))
         b"".join(answer)
     assert answer.status_code in {200, 302}, f"{name}: {answer.status_code}"
     # What is written is who was here, and when, at most once in a minute.
-    reads = (each["sql"] for each in seen if not each["sql"].startswith(_WRITES))
+    reads = (each["sql"] for each in queries if not each["sql"].startswith(_WRITES))
     return Counter(_VALUES.sub("?", sql) for sql in reads)
 
 

@@ -35,7 +35,7 @@ site.share_static()
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory) -> Path:
+def static_dir(tmp_path_factory) -> Path:
     """What collectstatic makes with the settings as they are, anew where that has changed."""
     var = tmp_path_factory.mktemp("var")
     command = [sys.executable, "-c", COLLECT, str(var)]
@@ -45,49 +45,49 @@ def collected(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def manifest(collected) -> dict[str, str]:
-    return json.loads((collected / "staticfiles.json").read_text())["paths"]
+def manifest(static_dir) -> dict[str, str]:
+    return json.loads((static_dir / "staticfiles.json").read_text())["paths"]
 
 
 @pytest.mark.long
-def test_every_file_of_ours_has_a_hashed_name(manifest, collected):
+def test_every_file_of_ours_has_a_hashed_name(manifest, static_dir):
     for path in (ROOT / "static").rglob("*.*"):
         name = str(path.relative_to(ROOT / "static"))
         if not name.startswith(("js/", "built/.")):
-            assert (collected / manifest[name]).exists()
+            assert (static_dir / manifest[name]).exists()
 
 
-def test_no_import_of_an_unhashed_name_is_left(manifest, collected):
+def test_no_import_of_an_unhashed_name_is_left(manifest, static_dir):
     for path in BUILT:
-        served = collected / manifest[str(path.relative_to(ROOT / "static"))]
-        for name in IMPORT.findall(served.read_text()):
-            assert HASHED.search(name), f"{served.name} imports {name}"
-            assert (served.parent / name).resolve().exists()
+        copy = static_dir / manifest[str(path.relative_to(ROOT / "static"))]
+        for name in IMPORT.findall(copy.read_text()):
+            assert HASHED.search(name), f"{copy.name} imports {name}"
+            assert (copy.parent / name).resolve().exists()
 
 
 def test_every_file_that_a_template_names_is_collected(manifest):
     templates = [*TEMPLATES, *(ROOT / "campaigns").rglob("*.html")]
-    named = {name for path in templates for name in NAMED.findall(path.read_text())}
-    bundled = {name.replace("js/", "built/", 1) for name in named}
-    assert bundled - set(manifest) == set()
+    names = {name for path in templates for name in NAMED.findall(path.read_text())}
+    bundles = {name.replace("js/", "built/", 1) for name in names}
+    assert bundles - set(manifest) == set()
 
 
-def test_the_typeface_comes_with_its_licence_and_stays_small(manifest, collected):
-    typeface = collected / manifest["lib/inter.woff2"]
+def test_the_typeface_comes_with_its_licence_and_stays_small(manifest, static_dir):
+    typeface = static_dir / manifest["lib/inter.woff2"]
     assert typeface.stat().st_size < 50_000
     assert manifest["lib/inter.woff2"].rpartition("/")[2] in (
-        (collected / manifest["css/base.css"]).read_text()
+        (static_dir / manifest["css/base.css"]).read_text()
     )
-    assert "SIL Open Font License" in (collected / manifest["lib/inter-license.txt"]).read_text()
+    assert "SIL Open Font License" in (static_dir / manifest["lib/inter-license.txt"]).read_text()
 
 
 def test_every_page_module_is_loaded_by_a_page():
-    named = {name for each in TEMPLATES for name in NAMED.findall(each.read_text())}
+    names = {name for each in TEMPLATES for name in NAMED.findall(each.read_text())}
     pages = {str(path.relative_to(ROOT / "static")) for path in PAGES}
-    assert pages - named == set()
+    assert pages - names == set()
 
 
-def test_a_first_visit_takes_at_most_twelve_files_of_180_kb(collected, manifest):
+def test_a_first_visit_takes_at_most_twelve_files_of_180_kb(static_dir, manifest):
     """Scripts and the typeface, compressed as they are sent."""
     module = engines["jinja"].env.globals["module"]
     for path in PAGES:
@@ -96,23 +96,23 @@ def test_a_first_visit_takes_at_most_twelve_files_of_180_kb(collected, manifest)
             links = re.findall('(?:href|src)="/static/([^"]+)"', module(entry))
             assert len(set(links)) == len(links)
             names |= set(links)
-        sizes = [sent_bytes(collected / manifest[name]) for name in names]
+        sizes = [sent_bytes(static_dir / manifest[name]) for name in names]
         assert len(sizes) <= 12
         assert sum(sizes) <= 180_000
 
 
 def sent_bytes(path: Path) -> int:
-    packed = path.with_name(f"{path.name}.gz")
-    return (packed if packed.exists() else path).stat().st_size
+    gzip_file = path.with_name(f"{path.name}.gz")
+    return (gzip_file if gzip_file.exists() else path).stat().st_size
 
 
 def test_a_browser_asks_at_once_for_all_that_a_bundle_imports():
     for path in BUILT:
         name = str(path.relative_to(ROOT / "static"))
-        shared, waiting = set(), {path}
+        modules, waiting = set(), {path}
         while waiting:
             each = waiting.pop()
-            found = {(each.parent / one).resolve() for one in IMPORT.findall(each.read_text())}
-            waiting |= found - shared
-            shared |= found
-        assert {str(each.relative_to(ROOT / "static")) for each in shared} == set(imports_of(name))
+            imports = {(each.parent / one).resolve() for one in IMPORT.findall(each.read_text())}
+            waiting |= imports - modules
+            modules |= imports
+        assert {str(each.relative_to(ROOT / "static")) for each in modules} == set(imports_of(name))

@@ -8,12 +8,12 @@ from django.utils.safestring import SafeString
 from jinja2 import UndefinedError
 
 
-def drawn(source: str, request=None, **context) -> str:
+def draw(source: str, request=None, **context) -> str:
     return engines["jinja"].from_string(source).render(context, request)
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "html"),
     [
         ("<b>'", "&lt;b&gt;&#x27;"),
         (SafeString("<b>"), "<b>"),
@@ -21,32 +21,32 @@ def drawn(source: str, request=None, **context) -> str:
         (None, "None"),
     ],
 )
-def test_what_is_printed_is_escaped_unless_it_is_markup(value, shown):
-    assert drawn("{{ value }}", value=value) == shown
+def test_what_is_printed_is_escaped_unless_it_is_markup(value, html):
+    assert draw("{{ value }}", value=value) == html
 
 
 def test_a_macro_is_markup_and_what_it_was_given_is_escaped_once():
     source = '{% macro bold(x) %}<b>{{ x }}</b>{% endmacro %}{{ bold("<") }}{{ bold("<") ~ ">" }}'
-    assert drawn(source) == "<b>&lt;</b><b>&lt;</b>&gt;"
+    assert draw(source) == "<b>&lt;</b><b>&lt;</b>&gt;"
 
 
 def test_what_is_missing_can_be_asked_for_but_not_printed_or_gone_through():
-    assert drawn("{% if not run.name %}none{% endif %}{{ run.name or 'no name' }}") == "noneno name"
+    assert draw("{% if not run.name %}none{% endif %}{{ run.name or 'no name' }}") == "noneno name"
     for source in ("{{ run }}", "{{ run.name }}", "{% for each in runs %}{% endfor %}"):
         with pytest.raises(UndefinedError):
-            drawn(source)
+            draw(source)
 
 
 def test_what_a_view_gives_goes_before_what_all_pages_have():
     request = RequestFactory().get("/?page=2")
     request.user, request.resolver_match = AnonymousUser(), None
-    given = {"user": {"name": "vera"}, "csrf_token": "t"}
-    assert drawn("{{ user.name }} {{ csrf_token }}", request, **given) == "vera t"
-    assert drawn("{{ querystring(page=none, by='a') }}", request) == "?by=a"
+    of_view = {"user": {"name": "vera"}, "csrf_token": "t"}
+    assert draw("{{ user.name }} {{ csrf_token }}", request, **of_view) == "vera t"
+    assert draw("{{ querystring(page=none, by='a') }}", request) == "?by=a"
 
 
 def test_a_headline_keeps_numbers_with_their_units_and_ends_long_words():
     sentence = [("In 3 min 20 s p95 is below 50 ms of ", False), ("x" * 100, True)]
-    shown = drawn("{{ bold_words(sentence) }}", sentence=sentence)
-    assert shown.startswith("In 3\u202fmin 20\u202fs p95 is below 50\u202fms of <b>xxx")
-    assert len(shown) < 100
+    html = draw("{{ bold_words(sentence) }}", sentence=sentence)
+    assert html.startswith("In 3\u202fmin 20\u202fs p95 is below 50\u202fms of <b>xxx")
+    assert len(html) < 100

@@ -14,17 +14,17 @@ class _Form(HTMLParser):
         self._in_template = 0
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
-        given = dict(attrs)
-        name = given.get("name") or ""
+        attributes = dict(attrs)
+        name = attributes.get("name") or ""
         self._in_template += tag == "template"
         if self._in_template:
             return
-        if tag == "input" and name and self._counts(given):
-            self._add(name, given.get("value") or "")
+        if tag == "input" and name and self._counts(attributes):
+            self._add(name, attributes.get("value") or "")
         elif tag == "select":
             self._select = name
-        elif tag == "option" and self._select and "selected" in given:
-            self._add(self._select, given.get("value") or "")
+        elif tag == "option" and self._select and "selected" in attributes:
+            self._add(self._select, attributes.get("value") or "")
         elif tag == "textarea":
             self._textarea = name
             self._add(name, "")
@@ -38,18 +38,23 @@ class _Form(HTMLParser):
         if self._textarea:
             self.values[self._textarea][-1] += data.removeprefix("\n")
 
-    def _counts(self, given: dict[str, Any]) -> bool:
-        kind = given.get("type")
+    def _counts(self, attributes: dict[str, Any]) -> bool:
+        kind = attributes.get("type")
         if kind in {"checkbox", "radio"}:
-            return "checked" in given
+            return "checked" in attributes
         return kind not in {"file", "submit", "button", "search"}
 
     def _add(self, name: str, value: str) -> None:
         self.values.setdefault(name, []).append(value)
 
 
-def typed(page: bytes, **changed: Any) -> dict[str, Any]:
+def form_data(page: bytes, **changes: Any) -> dict[str, Any]:
     """What a browser sends of the page's fields, with those that somebody typed anew."""
     reader = _Form()
     reader.feed(page.decode().partition("<main")[2])
-    return {**reader.values, **changed}
+    return {**reader.values, **changes}
+
+
+def form_values(form) -> dict[str, Any]:
+    """What a browser sends of a form in which nobody has changed anything."""
+    return {name: form[name].value() or "" for name in form.fields}

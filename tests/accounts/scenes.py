@@ -45,9 +45,9 @@ def add_passkey(user: User, name: str = "Laptop") -> Authenticator:
         ),
         attestation_object=webauthn.AttestationObject.create("none", data, {}),
     )
-    stored = dict(webauthn.RegistrationResponse(raw_id=number, response=answer))
+    registration = dict(webauthn.RegistrationResponse(raw_id=number, response=answer))
     return Authenticator.objects.create(
-        user=user, type="webauthn", data={"name": name, "credential": stored}
+        user=user, type="webauthn", data={"name": name, "credential": registration}
     )
 
 

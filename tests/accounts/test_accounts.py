@@ -16,10 +16,10 @@ pytestmark = pytest.mark.django_db
 
 
 def test_on_a_workstation_a_made_up_address_is_no_way_round_the_lock(client, alice):
-    typed = {"username": "alice", "password": "wrong"}
+    fields = {"username": "alice", "password": "wrong"}
     answers = [
         client.post(
-            reverse("account_login"), typed, headers={"X-Forwarded-For": f"203.0.113.{number}"}
+            reverse("account_login"), fields, headers={"X-Forwarded-For": f"203.0.113.{number}"}
         )
         for number in range(django_settings.AXES_FAILURE_LIMIT)
     ]
@@ -31,13 +31,13 @@ def test_behind_a_proxy_nobody_locks_the_account_of_somebody_at_another_address(
 ):
     settings.TRUSTED_PROXIES = ["127.0.0.1"]
     stranger, owner = {"X-Forwarded-For": "198.51.100.7"}, {"X-Forwarded-For": "203.0.113.9"}
-    typed = {"username": "alice", "password": "wrong"}
+    fields = {"username": "alice", "password": "wrong"}
     for _ in range(django_settings.AXES_FAILURE_LIMIT):
-        locked = client.post(reverse("account_login"), typed, headers=stranger)
-    assert locked.status_code == 429
-    forged = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7"}
-    assert client.post(reverse("account_login"), typed, headers=forged).status_code == 429
-    right = client.post(reverse("account_login"), typed | {"password": "pw"}, headers=owner)
+        answer = client.post(reverse("account_login"), fields, headers=stranger)
+    assert answer.status_code == 429
+    both = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7"}
+    assert client.post(reverse("account_login"), fields, headers=both).status_code == 429
+    right = client.post(reverse("account_login"), fields | {"password": "pw"}, headers=owner)
     assert right.url == reverse("project-list")
 
 
@@ -48,8 +48,8 @@ def test_one_password_for_many_names_locks_the_address_and_no_other(client, alic
     right = {"username": "alice", "password": "pw"}
     statuses = []
     for number in range(8):
-        typed = {"username": f"name {number}", "password": "summer"}
-        statuses.append(client.post(reverse("account_login"), typed, headers=stranger).status_code)
+        fields = {"username": f"name {number}", "password": "summer"}
+        statuses.append(client.post(reverse("account_login"), fields, headers=stranger).status_code)
     assert statuses == [200] * 7 + [429]
     assert client.post(reverse("account_login"), right, headers=stranger).status_code == 429
     assert client.post(reverse("account_login"), right, headers=owner).status_code == 302
@@ -67,15 +67,15 @@ def test_who_was_signed_out_comes_back_to_the_form(query, client, alice, project
     campaign = make_campaign(project, started_at=timezone.now())
     page = reverse("campaign-detail", args=[campaign.pk])
     stop = reverse("campaign-stop", args=[campaign.pk])
-    asked = client.post(stop, headers={"Referer": f"http://testserver{page}{query}"}).url
-    back = client.post(asked, {"username": "alice", "password": "pw"} | next_of(asked))
+    address = client.post(stop, headers={"Referer": f"http://testserver{page}{query}"}).url
+    back = client.post(address, {"username": "alice", "password": "pw"} | next_of(address))
     assert back.url == f"{page}{query}#undone"
 
 
 @pytest.mark.parametrize("page", ["", "https://elsewhere.example/campaigns/1/"])
 def test_a_form_of_no_known_page_leads_to_the_projects_after_the_sign_in(page, client):
-    asked = client.post(reverse("campaign-stop", args=[1]), headers={"Referer": page}).url
-    assert next_of(asked)["next"] == reverse("project-list")
+    address = client.post(reverse("campaign-stop", args=[1]), headers={"Referer": page}).url
+    assert next_of(address)["next"] == reverse("project-list")
 
 
 def test_a_script_that_was_signed_out_leaves_no_message(client, project):
@@ -89,25 +89,25 @@ def next_of(address: str) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(address).query))
 
 
-def change_password(client, **ticked):
+def change_password(client, **ticks):
     fields = {"oldpassword": "pw", "password1": "a-new-Pass7", "password2": "a-new-Pass7"}
-    return client.post(reverse("account_change_password"), fields | ticked, follow=True)
+    return client.post(reverse("account_change_password"), fields | ticks, follow=True)
 
 
-@pytest.mark.parametrize("ticked", [{"revokes_tokens": "on"}, {}])
-def test_a_new_password_revokes_the_live_tokens_only_where_it_says_so(client, alice, ticked):
+@pytest.mark.parametrize("ticks", [{"revokes_tokens": "on"}, {}])
+def test_a_new_password_revokes_the_live_tokens_only_where_it_says_so(client, alice, ticks):
     client.force_login(alice)
     client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
-    change_password(client, **ticked)
-    assert (ApiToken.objects.get().revoked_at is not None) == bool(ticked)
+    change_password(client, **ticks)
+    assert (ApiToken.objects.get().revoked_at is not None) == bool(ticks)
     alice.refresh_from_db()
     assert alice.check_password("a-new-Pass7")
 
 
-@pytest.mark.parametrize("typed", ["alice-alice", "ALICE2alice7", "Alice-1234"])
-def test_a_password_made_of_the_user_name_is_refused(typed, client, alice):
+@pytest.mark.parametrize("password", ["alice-alice", "ALICE2alice7", "Alice-1234"])
+def test_a_password_made_of_the_user_name_is_refused(password, client, alice):
     client.force_login(alice)
-    fields = {"oldpassword": "pw", "password1": typed, "password2": typed}
+    fields = {"oldpassword": "pw", "password1": password, "password2": password}
     client.post(reverse("account_change_password"), fields)
     alice.refresh_from_db()
     assert alice.check_password("pw")

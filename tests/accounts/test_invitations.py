@@ -19,7 +19,7 @@ from campaigns.core.permissions import Actor, Role
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, Membership
 from tests.accounts.scenes import link_in
-from tests.notifications.receivers import smtp_receiver
+from tests.notifications.receivers import smtp_receiver, use_mail
 
 pytestmark = pytest.mark.django_db
 JOINED = {
@@ -77,36 +77,34 @@ def test_a_name_that_is_taken_leaves_the_link_unused(name, link):
 
 
 def test_a_guessable_password_leaves_the_link_unused(client, link):
-    typed = JOINED | {"password": "password"}
-    answer = client.post(reverse("invitation-accept", args=[link]), typed)
+    fields = JOINED | {"password": "password"}
+    answer = client.post(reverse("invitation-accept", args=[link]), fields)
     assert answer.status_code == 422
     assert not User.objects.filter(username="lena").exists()
     assert find_invitation(link)
 
 
-def _revoked(invitation, as_alice):
+def _revoke(invitation, as_alice):
     revoke_invitation(by=as_alice, invitation=invitation)
 
 
-def _expired(invitation, as_alice):
+def _expire(invitation, as_alice):
     Invitation.objects.update(expires_at=timezone.now())
 
 
-def _inviter_demoted(invitation, as_alice):
+def _demote_inviter(invitation, as_alice):
     Membership.objects.filter(user=as_alice.user).update(role=Role.EDITOR)
 
 
-def _inviter_disabled(invitation, as_alice):
+def _disable_inviter(invitation, as_alice):
     User.objects.filter(pk=as_alice.user.pk).update(is_active=False)
 
 
-def _archived(invitation, as_alice):
+def _archive(invitation, as_alice):
     type(invitation.project).objects.update(archived_at=timezone.now())
 
 
-@pytest.mark.parametrize(
-    "end", [_revoked, _expired, _inviter_demoted, _inviter_disabled, _archived]
-)
+@pytest.mark.parametrize("end", [_revoke, _expire, _demote_inviter, _disable_inviter, _archive])
 def test_a_dead_link_lets_nobody_in(end, client, link, as_alice, as_charlie):
     end(Invitation.objects.get(), as_alice)
     where = reverse("invitation-accept", args=[link])
@@ -128,9 +126,9 @@ def test_the_page_shows_the_link_once(client, alice, project, settings):
     settings.HAS_EMAIL = False
     client.force_login(alice)
     where = reverse("project-members", args=[project.pk])
-    made = client.post(where, {"do": "invite", "email": "", "role": "viewer"})
-    link = made.context["address"]
-    assert link in made.content.decode()
+    answer = client.post(where, {"do": "invite", "email": "", "role": "viewer"})
+    link = answer.context["address"]
+    assert link in answer.content.decode()
     assert link not in client.get(where).content.decode()
     assert find_invitation(link.rstrip("/").rpartition("/")[2]).role == Role.VIEWER
 
@@ -138,12 +136,10 @@ def test_the_page_shows_the_link_once(client, alice, project, settings):
 def test_the_link_is_sent_where_the_site_sends_mail(client, alice, project, settings):
     client.force_login(alice)
     where = reverse("project-members", args=[project.pk])
-    typed = {"do": "invite", "email": "lena@shop.example", "role": "operator"}
+    fields = {"do": "invite", "email": "lena@shop.example", "role": "operator"}
     with smtp_receiver() as (port, mails):
-        settings.HAS_EMAIL = True
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-        client.post(where, typed)
+        use_mail(settings, port)
+        client.post(where, fields)
     ((to, message),) = mails
     assert to == ["lena@shop.example"]
     assert type(client)().get(link_in(message)).status_code == 200

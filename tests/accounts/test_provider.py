@@ -19,8 +19,8 @@ _ACTION = re.compile(r'<form[^>]* action="([^"]+)"')
 
 @pytest.fixture(scope="module")
 def issuer():
-    with provider_for("http://testserver") as found:
-        yield found
+    with provider_for("http://testserver") as issuer:
+        yield issuer
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def come_back(client, address: str, email: str):
             answer = browser.get(requests.compat.urljoin(answer.url, where), allow_redirects=False)
             continue
         prompt = re.search(r'name="prompt" value="(\w+)"', answer.text)[1]
-        typed = {"prompt": prompt, "login": email, "password": "any"}
+        fields = {"prompt": prompt, "login": email, "password": "any"}
         action = _ACTION.search(answer.text)[1]
-        answer = browser.post(action, data=typed, allow_redirects=False)
+        answer = browser.post(action, data=fields, allow_redirects=False)
     raise AssertionError(f"The provider does not lead back: {answer.status_code} {answer.text}")
 
 
@@ -129,9 +129,9 @@ def test_a_trusted_provider_is_not_believed_about_what_it_has_not_verified(
 def test_who_is_signed_in_connects_it_after_a_confirmation(client, provider, alice):
     client.force_login(alice)
     address = go_to_provider(client, process="connect")
-    asked = come_back(client, address, "someone@elsewhere.example").url
-    assert asked == reverse("account_reauthenticate")
-    assert client.post(asked, {"password": "pw"}).url == reverse("profile")
+    where = come_back(client, address, "someone@elsewhere.example").url
+    assert where == reverse("account_reauthenticate")
+    assert client.post(where, {"password": "pw"}).url == reverse("profile")
     assert SocialAccount.objects.get().user == alice
     elsewhere = type(client)()
     sign_in_as(elsewhere, "someone@elsewhere.example")

@@ -23,7 +23,7 @@ from tests.accounts.scenes import (
     wrong_code,
 )
 from tests.factories import make_user
-from tests.notifications.receivers import smtp_receiver
+from tests.notifications.receivers import smtp_receiver, use_mail
 
 pytestmark = pytest.mark.django_db
 
@@ -36,16 +36,14 @@ def _nothing_was_tried():
 @pytest.fixture
 def mails(settings):
     """A real mail server's, and a site that uses it."""
-    with smtp_receiver() as (port, received):
-        settings.HAS_EMAIL = True
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
-        yield received
+    with smtp_receiver() as (port, mailbox):
+        use_mail(settings, port)
+        yield mailbox
 
 
 def password_of(client, **more):
-    typed = {"username": "alice", "password": "pw"} | more
-    return client.post(reverse("account_login"), typed)
+    fields = {"username": "alice", "password": "pw"} | more
+    return client.post(reverse("account_login"), fields)
 
 
 def enter_code(client, code: str):
@@ -113,35 +111,35 @@ def test_secrets_of_factors_move_to_a_new_key(alice, settings):
 
 def test_who_adds_a_factor_confirms_the_password_first(client, alice):
     client.force_login(alice)
-    asked = client.get(reverse("mfa_activate_totp")).url
-    assert client.post(asked, {"password": "wrong"}).status_code == 200
-    back = client.post(asked, {"password": "pw"}).url
+    where = client.get(reverse("mfa_activate_totp")).url
+    assert client.post(where, {"password": "wrong"}).status_code == 200
+    back = client.post(where, {"password": "pw"}).url
     secret = client.get(back).context["form"].secret
     assert client.post(back, {"code": "1"}).status_code == 200
     codes = client.post(back, {"code": code_now(secret)}, follow=True)
     assert len(codes.context["unused_codes"]) == 10
-    told = AuditEntry.objects.filter(deed="sign_in_added", who="alice").values_list(
+    ways = AuditEntry.objects.filter(deed="sign_in_added", who="alice").values_list(
         "what", flat=True
     )
-    assert "TOTP Authenticator" in told
+    assert "TOTP Authenticator" in ways
 
 
 def test_a_forgotten_password_is_set_by_a_link_that_works_once(client, alice, mails):
     type(alice).objects.filter(pk=alice.pk).update(email="alice@shop.example")
-    told = client.post(reverse("account_reset_password"), {"email": "alice@shop.example"})
+    answer = client.post(reverse("account_reset_password"), {"email": "alice@shop.example"})
     (to, message) = mails[0]
-    assert (told.url, to) == (reverse("account_login"), ["alice@shop.example"])
+    assert (answer.url, to) == (reverse("account_login"), ["alice@shop.example"])
     page = client.get(link_in(message), follow=True)
-    typed = {"password1": "quiet-Harbour-42", "password2": "quiet-Harbour-42"}
-    assert client.post(page.request["PATH_INFO"], typed).url == reverse("account_login")
+    passwords = {"password1": "quiet-Harbour-42", "password2": "quiet-Harbour-42"}
+    assert client.post(page.request["PATH_INFO"], passwords).url == reverse("account_login")
     assert client.get(link_in(message), follow=True).status_code == 404
     assert password_of(client, password="quiet-Harbour-42").url == reverse("project-list")
     assert AuditEntry.objects.filter(deed="password_reset", who="alice").exists()
 
 
 def test_an_address_that_no_account_has_gets_the_same_answer_and_no_mail(client, alice, mails):
-    told = client.post(reverse("account_reset_password"), {"email": "eve@shop.example"})
-    assert told.url == reverse("account_login")
+    answer = client.post(reverse("account_reset_password"), {"email": "eve@shop.example"})
+    assert answer.url == reverse("account_login")
     assert mails == []
 
 
@@ -149,17 +147,15 @@ def test_a_site_without_mail_says_who_helps(client, settings):
     settings.HAS_EMAIL = False
     page = client.get(reverse("account_reset_password")).content.decode()
     assert "<form" not in page
-    posted = client.post(reverse("account_reset_password"), {"email": "a@b.example"})
-    assert posted.status_code == 409
+    answer = client.post(reverse("account_reset_password"), {"email": "a@b.example"})
+    assert answer.status_code == 409
 
 
 def test_a_mail_server_that_is_away_is_said(client, alice, settings):
-    settings.HAS_EMAIL = True
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 9
+    use_mail(settings, 9)
     type(alice).objects.filter(pk=alice.pk).update(email="alice@shop.example")
-    told = client.post(reverse("account_reset_password"), {"email": "alice@shop.example"})
-    assert told.status_code == 409
+    answer = client.post(reverse("account_reset_password"), {"email": "alice@shop.example"})
+    assert answer.status_code == 409
 
 
 def test_another_address_counts_once_its_link_was_opened(client, alice, mails):
@@ -197,10 +193,10 @@ def test_it_is_noted_when_somebody_was_here(client, alice):
     client.force_login(alice)
     before = timezone.now()
     client.get(reverse("profile"))
-    seen = LastSeen.objects.get(user=alice).at
-    assert seen >= before
+    at = LastSeen.objects.get(user=alice).at
+    assert at >= before
     client.get(reverse("profile"))
-    assert LastSeen.objects.get(user=alice).at == seen  # not at each request
+    assert LastSeen.objects.get(user=alice).at == at  # not at each request
 
 
 def test_a_stream_takes_no_connection_for_that(rf, alice):
@@ -212,10 +208,10 @@ def test_a_stream_takes_no_connection_for_that(rf, alice):
 
 def test_who_asks_for_links_too_often_gets_our_page(client, settings):
     settings.HAS_EMAIL = True
-    asked = (
+    answers = (
         client.post(reverse("account_reset_password"), {"email": "eve@shop.example"})
         for _ in range(7)
     )
-    last = list(asked)[-1]
+    last = list(answers)[-1]
     assert last.status_code == 429
     assert "You asked too often" in last.content.decode()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def made(as_alice):
+def new_token(as_alice):
     return create_token(by=as_alice, name="nightly job", scope=Scope.READ, days=30)
 
 
@@ -34,28 +34,28 @@ def row_as_text(row) -> str:
     return repr(type(row).objects.filter(pk=row.pk).values().get())
 
 
-def test_it_makes_a_token_that_secret_scanners_recognise(made):
-    _, text = made
+def test_it_makes_a_token_that_secret_scanners_recognise(new_token):
+    _, text = new_token
     assert re.fullmatch(r"bs_pat_[0-9a-f]{16}_[A-Za-z0-9_-]{43}", text)
 
 
-def test_the_database_holds_neither_the_text_nor_its_secret(made):
-    token, text = made
+def test_the_database_holds_neither_the_text_nor_its_secret(new_token):
+    token, text = new_token
     secret = text.removeprefix(f"bs_pat_{token.lookup}_")
     assert text not in row_as_text(token)
     assert secret not in row_as_text(token)
     assert re.fullmatch(r"[0-9a-f]{64}", token.token_hash)
 
 
-def test_the_hash_depends_on_the_pepper(made, settings):
-    _, text = made
+def test_the_hash_depends_on_the_pepper(new_token, settings):
+    _, text = new_token
     settings.TOKEN_PEPPER = "another pepper"
     assert authenticate_token(text=text) is None
 
 
-def test_it_recognises_no_other_text(made):
+def test_it_recognises_no_other_text(new_token):
     for change in ["secret", "lookup", "prefix", "nothing", "unicode"]:
-        token, text = made
+        token, text = new_token
         other = {
             "secret": text[:-1] + ("A" if text[-1] != "A" else "B"),
             "lookup": text.replace(token.lookup, "0" * 16),
@@ -66,14 +66,14 @@ def test_it_recognises_no_other_text(made):
         assert authenticate_token(text=other) is None
 
 
-def test_an_expired_token_is_dead(made):
-    token, text = made
+def test_an_expired_token_is_dead(new_token):
+    token, text = new_token
     ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now())
     assert authenticate_token(text=text) is None
 
 
-def test_a_revoked_token_is_dead_at_once_and_stays_so(made, as_alice):
-    token, text = made
+def test_a_revoked_token_is_dead_at_once_and_stays_so(new_token, as_alice):
+    token, text = new_token
     revoke_token(by=as_alice, token=token)
     assert authenticate_token(text=text) is None
     first = ApiToken.objects.get(pk=token.pk).revoked_at
@@ -81,15 +81,15 @@ def test_a_revoked_token_is_dead_at_once_and_stays_so(made, as_alice):
     assert ApiToken.objects.get(pk=token.pk).revoked_at == first
 
 
-def test_the_token_of_an_inactive_user_is_dead(made, alice):
-    _, text = made
+def test_the_token_of_an_inactive_user_is_dead(new_token, alice):
+    _, text = new_token
     alice.is_active = False
     alice.save()
     assert authenticate_token(text=text) is None
 
 
-def test_use_is_noted_at_most_once_a_minute(made):
-    token, text = made
+def test_use_is_noted_at_most_once_a_minute(new_token):
+    token, text = new_token
     authenticate_token(text=text)
     first = ApiToken.objects.get(pk=token.pk).last_used_at
     assert first is not None
@@ -113,8 +113,8 @@ def test_it_refuses_a_token_out_of_bounds(as_alice):
             create_token(by=as_alice, **{"name": "job", "scope": "read", "days": 30, **wrong})
 
 
-def test_a_token_makes_and_revokes_no_token(made, alice):
-    token, _ = made
+def test_a_token_makes_and_revokes_no_token(new_token, alice):
+    token, _ = new_token
     by_token = Actor(user=alice, token=token)
     with pytest.raises(Forbidden):
         create_token(by=by_token, name="successor", scope="read", days=1)
@@ -122,7 +122,7 @@ def test_a_token_makes_and_revokes_no_token(made, alice):
         revoke_token(by=by_token, token=token)
 
 
-def test_to_revoke_all_where_none_is_live_leaves_no_note(made, as_alice):
+def test_to_revoke_all_where_none_is_live_leaves_no_note(new_token, as_alice):
     assert revoke_all_tokens(by=as_alice) == 1
     assert revoke_all_tokens(by=as_alice) == 0
     assert AuditEntry.objects.filter(deed=AuditEvent.TOKEN_REVOKED).count() == 1

@@ -39,8 +39,8 @@ def path_of(link: str) -> str:
 
 
 def test_a_new_user_sets_a_password_by_the_link_that_is_shown_once(client, adam):
-    typed = {"username": "zoe", "name": "Zoë Zimmer", "email": "zoe@shop.example"}
-    link = client.post(reverse("user-new"), typed).context["link"]
+    fields = {"username": "zoe", "name": "Zoë Zimmer", "email": "zoe@shop.example"}
+    link = client.post(reverse("user-new"), fields).context["link"]
     detail = reverse("user-detail", args=[User.objects.get(username="zoe").pk])
     assert link not in client.get(detail).content.decode()
     visitor = type(client)()
@@ -92,8 +92,8 @@ def test_a_disabled_account_has_no_session_token_or_sign_in(client, adam, alice,
     act(client, alice, "disable")
     assert session.get(reverse("profile")).status_code == 302
     assert program.get("/api/v1/projects/", headers=headers).status_code == 401
-    typed = {"username": "alice", "password": "pw"}
-    assert session.post(reverse("account_login"), typed).status_code == 200
+    fields = {"username": "alice", "password": "pw"}
+    assert session.post(reverse("account_login"), fields).status_code == 200
     act(client, alice, "enable")
     assert session.get(reverse("profile")).status_code == 302  # it ended for good
     assert program.get("/api/v1/projects/", headers=headers).status_code == 200
@@ -131,13 +131,13 @@ def test_a_lost_second_factor_is_removed(client, adam, alice):
 
 
 def test_a_reset_link_unlocks_the_name(client, adam, alice, settings):
-    locked = type(client)()
-    typed = {"username": "alice", "password": "wrong"}
+    tab = type(client)()
+    fields = {"username": "alice", "password": "wrong"}
     for _ in range(settings.AXES_FAILURE_LIMIT):
-        answer = locked.post(reverse("account_login"), typed)
+        answer = tab.post(reverse("account_login"), fields)
     assert answer.status_code == 429
     act(client, alice, "link")
-    right = locked.post(reverse("account_login"), typed | {"password": "pw"})
+    right = tab.post(reverse("account_login"), fields | {"password": "pw"})
     assert right.status_code == 302
 
 
@@ -146,13 +146,13 @@ def test_the_list_finds_people_and_says_how_they_sign_in(client, adam, alice, bo
     add_app(alice)
     set_active(by=adam, user=bob, is_active=False)
 
-    def listed(query: str):
+    def ways_of(query: str):
         rows = client.get(reverse("user-list") + query).context["rows"]
         return {row.username: row.ways for row in rows}
 
-    assert listed("?search=adams") == {"alice": "password and authenticator app"}
-    assert set(listed("?state=disabled")) == {"bob"}
-    assert set(listed("?state=administrators")) == {"adam"}
+    assert ways_of("?search=adams") == {"alice": "password and authenticator app"}
+    assert set(ways_of("?state=disabled")) == {"bob"}
+    assert set(ways_of("?state=administrators")) == {"adam"}
 
 
 def test_a_display_name_stands_in_for_the_user_name(client, adam, alice, project):

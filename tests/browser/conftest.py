@@ -23,7 +23,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from local.testing import find_chromium
 from tests.browser.console import console
-from tests.browser.installation import SiteFacts, sign_in
+from tests.browser.installation import SiteFacts, enter, sign_in
 from tests.browser.rest import Rest
 from tests.staged_site import staged
 from tests.waiting import eventually
@@ -116,10 +116,10 @@ def _last_lines(log: Path, count: int = 30) -> list[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    found = find_chromium()
-    if not found:
+    path = find_chromium()
+    if not path:
         pytest.skip("There is no Chromium on PATH; `make test` as root installs one.")
-    return found
+    return path
 
 
 @pytest.fixture(scope="session")
@@ -148,7 +148,7 @@ def browser(chromium):
 
 
 @pytest.fixture(scope="session")
-def cached(browser) -> Iterator[Callable]:
+def context_at(browser) -> Iterator[Callable]:
     """By address a browser context, which has loaded our scripts and styles before: to load them
     anew would take most of a short test."""
     contexts = {}
@@ -178,22 +178,29 @@ def fresh_tab(context, url: str, width: int) -> Iterator:
 
 
 @pytest.fixture
-def page(cached, site):
+def page(context_at, site):
     """A tab without cookies; links may be given without the site's address."""
-    with fresh_tab(cached(site.url), site.url, width=1280) as tab:
+    with fresh_tab(context_at(site.url), site.url, width=1280) as tab:
         yield tab
 
 
 @pytest.fixture
-def served_tab(cached, live_server, monkeypatch):
+def served_tab(context_at, live_server, monkeypatch):
     """A tab on a server in this process, with the test's own rows and no other processes. Its
     streams end with it, before the database does."""
     monkeypatch.setattr("campaigns.live.hub.BEAT_EVERY_S", 0.2)
     monkeypatch.setattr(ServerHandler, "cleanup_headers", close_after_answer)
     monkeypatch.setattr(StaticFilesHandler, "get_response", kept_file)
-    with fresh_tab(cached(live_server.url), live_server.url, width=1440) as tab:
+    with fresh_tab(context_at(live_server.url), live_server.url, width=1440) as tab:
         yield tab
     eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
+
+
+@pytest.fixture
+def alices_tab(served_tab, alice):
+    """A tab of alice, who owns the project."""
+    enter(served_tab, "alice")
+    return served_tab
 
 
 def close_after_answer(handler, cleanup_headers=ServerHandler.cleanup_headers) -> None:

@@ -52,13 +52,13 @@ def serve() -> None:
 
 
 def _answer(code: str) -> dict[str, str]:
-    printed = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(output):
             exec(code, {})  # noqa: S102
     except Exception:
         return {"failed": traceback.format_exc()}
-    return {"printed": printed.getvalue()}
+    return {"printed": output.getvalue()}
 
 
 if __name__ == "__main__":

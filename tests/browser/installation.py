@@ -20,7 +20,7 @@ for (const [kind, name] of [["click", "clicks"], ["input", "typed"]]) {
 """
 
 
-def counted(page, name: str) -> list[str]:
+def events(page, name: str) -> list[str]:
     """`name`: clicks or typed."""
     return page.evaluate(f"JSON.parse(sessionStorage.getItem('{name}') ?? '[]')")
 

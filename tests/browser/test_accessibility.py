@@ -85,7 +85,7 @@ def pages() -> dict[str, tuple[str, int]]:
         row = world.rows[noun]
         most = row._meta.get_field("name").max_length
         type(row).objects.filter(pk=row.pk).update(name=LONG_NAME[:most])
-    found = {name: (address(name, world, PAGES[name]["GET"]), 200) for name in NAMES}
+    addresses = {name: (address(name, world, PAGES[name]["GET"]), 200) for name in NAMES}
     project = world.rows["project"]
     live = LongRun(project)
     live.send_until(60)
@@ -93,11 +93,11 @@ def pages() -> dict[str, tuple[str, int]]:
     User.objects.filter(pk=owner.pk).update(is_superuser=True)
     empty, foreign = make_project("Empty", owner=owner), make_project("Another team's")
     make_membership(foreign, owner, Role.VIEWER)
-    found |= {f"empty {name}": (reverse(name, args=[empty.pk]), 200) for name in EMPTY}
-    return found | {
+    addresses |= {f"empty {name}": (reverse(name, args=[empty.pk]), 200) for name in EMPTY}
+    return addresses | {
         "live campaign": (reverse("campaign-detail", args=[live.campaign.pk]), 200),
         "live run": (reverse("run-detail", args=[live.run.pk]), 200),
-        "preset": (f"{found['plan-new'][0]}?preset=ab", 200),
+        "preset": (f"{addresses['plan-new'][0]}?preset=ab", 200),
         "draft": (reverse("campaign-detail", args=[world.rows["draft"].pk]), 200),
         "shared campaign": (f"/s/{world.share_tokens['campaign']}/", 200),
         "shared run": (f"/s/{world.share_tokens['run']}/", 200),
@@ -119,15 +119,17 @@ def page(served_tab, pages, monkeypatch, settings):
 
 
 def test_every_page_can_be_read_by_all_and_hit_with_a_thumb(page, pages):
-    seen: set[str] = set()
-    found = [
+    texts: set[str] = set()
+    faults = [
         f"{name}, {complaint}"
         for name, (where, status) in pages.items()
-        for complaint in complaints(page, where, status, seen)
+        for complaint in complaints(page, where, status, texts)
     ]
     page.context.clear_cookies()
-    found += [f"sign-in, {each}" for each in complaints(page, reverse("account_login"), 200, seen)]
-    assert not found, "\n".join(found)
+    faults += [
+        f"sign-in, {each}" for each in complaints(page, reverse("account_login"), 200, texts)
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def render_or_break(request, *args, **options):
@@ -136,8 +138,9 @@ def render_or_break(request, *args, **options):
     return render(request, *args, **options)
 
 
-def complaints(page, where: str, status: int, seen: set[str]) -> list[str]:
-    """What is wrong on the page at this address; dialogs and menus already `seen` are left out."""
+def complaints(page, where: str, status: int, texts: set[str]) -> list[str]:
+    """What is wrong on the page at this address. Dialogs and menus with one of `texts` came before,
+    and are left out."""
     page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light")
     assert page.goto(where).status == status
@@ -145,7 +148,7 @@ def complaints(page, where: str, status: int, seen: set[str]) -> list[str]:
     return [
         *(f"wide, light: {each}" for each in axe(page)),
         *(f"wide: {each}" for each in page.evaluate(SMALL_CONTROLS, POINTER)),
-        *what_opens(page, seen),
+        *what_opens(page, texts),
         *in_colours(page, "wide", "dark"),
         *narrow(page),
     ]
@@ -179,18 +182,18 @@ def in_colours(page, width: str, scheme: str, within=None) -> list[str]:
     return [f"{width}, {scheme}: {each}" for each in axe(page, within, ["color-contrast"])]
 
 
-def what_opens(page, seen: set[str]) -> list[str]:
+def what_opens(page, texts: set[str]) -> list[str]:
     """Dialogs and menus, one open at a time, light and dark."""
-    found = []
+    faults = []
     for each in page.query_selector_all("dialog, details.menu"):
         words = each.evaluate("(it) => it.textContent.replace(/\\s+|\\d+/g, '')")
-        if words in seen:
+        if words in texts:
             continue
-        seen.add(words)
+        texts.add(words)
         each.evaluate("(it) => (it.showModal ? it.showModal() : (it.open = true))")
-        found += [f"{words[:20]}: {what}" for what in axe(page, each)]
+        faults += [f"{words[:20]}: {what}" for what in axe(page, each)]
         each.evaluate("(it) => (it.showModal ? it.close() : (it.open = false))")
-    return found
+    return faults
 
 
 def axe(page, within=None, rules: list[str] | None = None) -> list[str]:

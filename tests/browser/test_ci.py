@@ -107,24 +107,24 @@ def push(site, new_project, github, tmp_path):
 
 def test_a_slower_commit_fails_its_job_and_the_next_push_edits_the_comment(push, github, site):
     job = push(0.026)
-    assert job.code == 1, job.said
+    assert job.code == 1, job.output
     (comment,), (check,) = github.comments, github.checks
     # Both ends of the interval, or one where they read alike.
-    told = re.search(r" is (.*?) slower than ", comment["body"])[1]
-    assert all(15 < float(size) < 40 for size in re.findall(r"[\d.]+", told)), told
+    bounds = re.search(r" is (.*?) slower than ", comment["body"])[1]
+    assert all(15 < float(size) < 40 for size in re.findall(r"[\d.]+", bounds)), bounds
     assert "at the median. The limit is 10 %." in comment["body"]
     assert f"[See the result]({site.url}/campaigns/" in comment["body"]
     assert (check["conclusion"], check["head_sha"]) == ("failure", job.ref)
 
     job = push(0.020)
-    assert job.code == 0, job.said
+    assert job.code == 0, job.output
     assert len(github.comments) == 1
     headline = github.comments[0]["body"].splitlines()[1]
     assert headline.startswith(("**No test is slower", "**Too close to call"))
     assert github.checks[-1]["conclusion"] in {"success", "neutral"}
 
     job = push(0.020, status=503)
-    assert job.code == 4, job.said
+    assert job.code == 4, job.output
     assert "Could not measure. 503 Service Unavailable" in github.comments[0]["body"]
 
 
@@ -143,10 +143,10 @@ def busy_machine():
 
 def test_on_a_busy_machine_a_job_fails_and_passes_rightly(push, github, busy_machine):
     job = push(0.026)
-    assert job.code == 1, job.said
+    assert job.code == 1, job.output
     assert " slower than " in github.comments[0]["body"]
     job = push(0.020)
-    assert job.code == 0, job.said
+    assert job.code == 0, job.output
 
 
 def test_the_gitlab_job_writes_its_reports(site, new_project, tmp_path):
@@ -154,8 +154,8 @@ def test_the_gitlab_job_writes_its_reports(site, new_project, tmp_path):
     spec, template = yaml.safe_load_all(
         (settings.BASE_DIR / "clients" / "gitlab" / "benchsite.yml").read_text()
     )
-    (included,) = yaml.safe_load(examples()[1])["include"]
-    assert set(included["inputs"]) <= set(spec["spec"]["inputs"])
+    (include,) = yaml.safe_load(examples()[1])["include"]
+    assert set(include["inputs"]) <= set(spec["spec"]["inputs"])
     inputs = {name: each["default"] for name, each in spec["spec"]["inputs"].items()}
     inputs |= {"url": site.demo_http}
     inputs |= {"against": site.demo_http.replace("127.0.0.1", "localhost")}

@@ -20,22 +20,21 @@ from tests.measured import measure
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_the_estimate_is_of_the_ticks_that_came_back(served_tab, alice, project):
+def test_the_estimate_is_of_the_ticks_that_came_back(alices_tab, project):
     make_endpoint(make_target(project, "shop"))
     make_plan(project, "Prices")
     make_plan(project, "Search")
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/campaigns/new/")
-    served_tab.get_by_role("button", name="add another").click()
+    alices_tab.goto(f"/projects/{project.pk}/campaigns/new/")
+    alices_tab.get_by_role("button", name="add another").click()
     for plan in ("Prices", "Search"):
-        served_tab.locator("[data-picker=plans] label", has_text=plan).locator("input").check()
-    served_tab.keyboard.press("Escape")
-    served_tab.locator("#advanced > summary").click()
-    served_tab.get_by_label("Repeats").fill("7")
-    cost = served_tab.locator("[data-live=cost]")
+        alices_tab.locator("[data-picker=plans] label", has_text=plan).locator("input").check()
+    alices_tab.keyboard.press("Escape")
+    alices_tab.locator("#advanced > summary").click()
+    alices_tab.get_by_label("Repeats").fill("7")
+    cost = alices_tab.locator("[data-live=cost]")
     expect(cost).to_contain_text("7 times each")
-    leave_and_come_back(served_tab)
-    expect(served_tab.locator("[data-picker=plans] :checked")).to_have_count(2)
+    leave_and_come_back(alices_tab)
+    expect(alices_tab.locator("[data-picker=plans] :checked")).to_have_count(2)
     expect(cost).to_contain_text("7 times each")
 
 
@@ -44,103 +43,97 @@ def leave_and_come_back(page) -> None:
     page.go_back()
 
 
-def test_a_target_comes_back_with_its_added_rows_and_all_that_was_typed(served_tab, alice, project):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/targets/new/")
-    served_tab.locator("#id_name").fill("shop")
-    served_tab.get_by_role("button", name="Add an endpoint").click()
-    served_tab.locator("[name=scheme]").last.select_option("https")
-    served_tab.locator("[name=host]").last.fill("shop.example")
-    served_tab.locator("[name=port]").last.fill("8443")
-    key = served_tab.locator("[name=tls_client_key_pem]").last
+def test_a_target_comes_back_with_its_added_rows_and_all_that_was_typed(alices_tab, project):
+    alices_tab.goto(f"/projects/{project.pk}/targets/new/")
+    alices_tab.locator("#id_name").fill("shop")
+    alices_tab.get_by_role("button", name="Add an endpoint").click()
+    alices_tab.locator("[name=scheme]").last.select_option("https")
+    alices_tab.locator("[name=host]").last.fill("shop.example")
+    alices_tab.locator("[name=port]").last.fill("8443")
+    key = alices_tab.locator("[name=tls_client_key_pem]").last
     key.evaluate("field => { field.value = 'key' }")
-    typed = rows_of(served_tab)
-    leave_and_come_back(served_tab)
-    expect(served_tab.locator("#id_name")).to_have_value("shop")
-    assert rows_of(served_tab) == typed
-    expect(served_tab.locator("[data-tls-only]").last).to_be_visible()
+    rows = rows_of(alices_tab)
+    leave_and_come_back(alices_tab)
+    expect(alices_tab.locator("#id_name")).to_have_value("shop")
+    assert rows_of(alices_tab) == rows
+    expect(alices_tab.locator("[data-tls-only]").last).to_be_visible()
     expect(key).to_have_value("")
-    served_tab.reload()
-    assert rows_of(served_tab) == typed
+    alices_tab.reload()
+    assert rows_of(alices_tab) == rows
 
 
-def test_a_removed_endpoint_gives_its_fields_to_no_other(served_tab, alice, project):
+def test_a_removed_endpoint_gives_its_fields_to_no_other(alices_tab, project):
     target = make_target(project, "shop")
     for host in ("a.example", "b.example"):
         make_endpoint(target, host=host)
-    enter(served_tab, "alice")
-    served_tab.goto(f"/targets/{target.pk}/edit/")
-    served_tab.locator("[name=scheme]").last.select_option("https")
-    served_tab.locator("[data-rows=endpoint]").get_by_role("button", name="Remove").first.click()
-    leave_and_come_back(served_tab)
-    ((scheme, host, _),) = rows_of(served_tab)
+    alices_tab.goto(f"/targets/{target.pk}/edit/")
+    alices_tab.locator("[name=scheme]").last.select_option("https")
+    alices_tab.locator("[data-rows=endpoint]").get_by_role("button", name="Remove").first.click()
+    leave_and_come_back(alices_tab)
+    ((scheme, host, _),) = rows_of(alices_tab)
     assert (scheme, host) == ("https", "b.example")
 
 
-def test_what_was_typed_does_not_cover_what_was_saved_meanwhile(served_tab, alice, project):
+def test_what_was_typed_does_not_cover_what_was_saved_meanwhile(alices_tab, project):
     target = make_target(project, "shop")
     make_endpoint(target, host="a.example")
-    enter(served_tab, "alice")
-    served_tab.goto(f"/targets/{target.pk}/edit/")
-    served_tab.locator("[name=port]").fill("81")
+    alices_tab.goto(f"/targets/{target.pk}/edit/")
+    alices_tab.locator("[name=port]").fill("81")
     target.endpoints.update(host="moved.example")
-    leave_and_come_back(served_tab)
-    ((_, host, port),) = rows_of(served_tab)
+    leave_and_come_back(alices_tab)
+    ((_, host, port),) = rows_of(alices_tab)
     assert (host, port) == ("moved.example", "8081")
 
 
-def test_what_one_typed_is_not_shown_to_who_signs_in_after(served_tab, alice, bob, project):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/targets/new/")
-    served_tab.locator("#id_name").fill("shop")
-    served_tab.goto("/glossary/")
-    enter(served_tab, "bob")
-    served_tab.go_back()
-    expect(served_tab.locator("#id_name")).to_have_value("")
+def test_what_one_typed_is_not_shown_to_who_signs_in_after(alices_tab, bob, project):
+    alices_tab.goto(f"/projects/{project.pk}/targets/new/")
+    alices_tab.locator("#id_name").fill("shop")
+    alices_tab.goto("/glossary/")
+    enter(alices_tab, "bob")
+    alices_tab.go_back()
+    expect(alices_tab.locator("#id_name")).to_have_value("")
 
 
 @pytest.mark.parametrize("steps", [1, 2])
 def test_what_was_sent_after_a_sign_out_is_still_there_after_the_sign_in(
-    steps, served_tab, alice, project
+    steps, alices_tab, alice, project
 ):
     if steps == 2:
         add_app(alice)
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/targets/new/")
-    served_tab.locator("#id_name").fill("shop")
-    served_tab.get_by_role("button", name="Add an endpoint").click()
-    served_tab.locator("[name=host]").last.fill("shop.example")
-    typed = rows_of(served_tab)
-    served_tab.context.clear_cookies(name="sessionid")
-    served_tab.get_by_role("button", name="Create target").click()
-    served_tab.fill("[name=username]", "alice")
-    served_tab.fill("[name=password]", "pw")
-    served_tab.get_by_role("button", name="Sign in").click()
+    alices_tab.goto(f"/projects/{project.pk}/targets/new/")
+    alices_tab.locator("#id_name").fill("shop")
+    alices_tab.get_by_role("button", name="Add an endpoint").click()
+    alices_tab.locator("[name=host]").last.fill("shop.example")
+    rows = rows_of(alices_tab)
+    alices_tab.context.clear_cookies(name="sessionid")
+    alices_tab.get_by_role("button", name="Create target").click()
+    alices_tab.fill("[name=username]", "alice")
+    alices_tab.fill("[name=password]", "pw")
+    alices_tab.get_by_role("button", name="Sign in").click()
     if steps == 2:
-        served_tab.fill("[name=code]", code_now())
-        served_tab.get_by_role("button", name="Sign in").click()
-    expect(served_tab.locator(".message")).to_contain_text("signed out before this was saved")
-    expect(served_tab.locator("#id_name")).to_have_value("shop")
-    assert rows_of(served_tab) == typed
+        alices_tab.fill("[name=code]", code_now())
+        alices_tab.get_by_role("button", name="Sign in").click()
+    expect(alices_tab.locator(".message")).to_contain_text("signed out before this was saved")
+    expect(alices_tab.locator("#id_name")).to_have_value("shop")
+    assert rows_of(alices_tab) == rows
 
 
-def test_a_plan_comes_back_with_its_steps_as_they_were(served_tab, alice, project):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/plans/new/")
-    served_tab.locator("#id_name").fill("Two steps")
-    served_tab.locator("#id_path").fill("/first")
+def test_a_plan_comes_back_with_its_steps_as_they_were(alices_tab, project):
+    alices_tab.goto(f"/projects/{project.pk}/plans/new/")
+    alices_tab.locator("#id_name").fill("Two steps")
+    alices_tab.locator("#id_path").fill("/first")
     for path in ("/second", "/third"):
-        served_tab.get_by_role("button", name="Add step").click()
-        served_tab.locator("[data-step] input[name$=path]").last.fill(path)
-    served_tab.locator("[data-step] > details > summary").nth(1).click()
-    served_tab.locator("[data-step]").nth(1).get_by_role("button", name="Remove").click()
-    leave_and_come_back(served_tab)
-    paths = served_tab.locator("[data-step] input[name$=path]").all()
+        alices_tab.get_by_role("button", name="Add step").click()
+        alices_tab.locator("[data-step] input[name$=path]").last.fill(path)
+    alices_tab.locator("[data-step] > details > summary").nth(1).click()
+    alices_tab.locator("[data-step]").nth(1).get_by_role("button", name="Remove").click()
+    leave_and_come_back(alices_tab)
+    paths = alices_tab.locator("[data-step] input[name$=path]").all()
     assert [path.input_value() for path in paths] == ["/first", "/third"]
-    expect(served_tab.locator("[name=n_steps]")).to_have_value("2")
-    served_tab.get_by_role("button", name="Save plan", exact=True).click()
-    served_tab.wait_for_url(r"**/plans/*/")
-    expect(served_tab.locator("main")).to_contain_text("/third")
+    expect(alices_tab.locator("[name=n_steps]")).to_have_value("2")
+    alices_tab.get_by_role("button", name="Save plan", exact=True).click()
+    alices_tab.wait_for_url(r"**/plans/*/")
+    expect(alices_tab.locator("main")).to_contain_text("/third")
 
 
 def rows_of(page) -> list[list[str]]:
@@ -160,21 +153,20 @@ def runs(project):
 
 
 @pytest.fixture
-def page(served_tab, alice, runs):
+def page(alices_tab, alice, runs):
     """A tab of alice at this campaign, as wide as a phone."""
-    enter(served_tab, "alice")
-    served_tab.set_viewport_size({"width": 390, "height": 844})
-    served_tab.goto(f"/campaigns/{runs[0].campaign_id}/#runs")
-    expect(served_tab.locator(".runs-frame tbody tr")).to_have_count(len(runs))
-    return served_tab
+    alices_tab.set_viewport_size({"width": 390, "height": 844})
+    alices_tab.goto(f"/campaigns/{runs[0].campaign_id}/#runs")
+    expect(alices_tab.locator(".runs-frame tbody tr")).to_have_count(len(runs))
+    return alices_tab
 
 
 def end(page, run) -> None:
     measure(run, 20_000)
     notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
     expect(page.locator(".runs-frame")).to_contain_text("Complete")
-    ended = page.locator(".runs-frame tbody tr").filter(has_text="Complete")
-    expect(ended).to_have_count(run.repeat)
+    rows = page.locator(".runs-frame tbody tr").filter(has_text="Complete")
+    expect(rows).to_have_count(run.repeat)
 
 
 def test_a_table_stays_scrolled_and_keeps_the_focus(page, runs):

@@ -41,10 +41,10 @@ def test_fifty_over_five_seconds_start_every_tenth_of_a_second(arrivals_and_seco
 
 def test_the_database_counts_what_the_target_counted(arrivals_and_seconds):
     arrivals, seconds = arrivals_and_seconds
-    counted = {
+    counts = {
         name: sum(row["counters"].get(name, 0) for row in seconds) for name in ("started", "ok")
     }
-    assert counted == {"started": len(arrivals), "ok": len(arrivals)}
+    assert counts == {"started": len(arrivals), "ok": len(arrivals)}
     assert len({line["connection"] for line in arrivals}) == 50
 
 
@@ -66,12 +66,14 @@ def test_the_end_of_a_campaign_replaces_what_was_under_way(signed_in, site, new_
     under_way.wait_for(state="hidden")
     assert not page.locator("[data-progress]").count()
     assert not page.get_by_role("button", name="Stop campaign").count()
-    watched = said(page)
+    lines = lines_of(page)
     page.reload()
     # Once its modules have run, too.
-    eventually(lambda: said(page) == watched, within_s=10, what="the page reads as the watched one")
+    eventually(
+        lambda: lines_of(page) == lines, within_s=10, what="the page reads as the watched one"
+    )
 
 
-def said(page) -> list[str]:
+def lines_of(page) -> list[str]:
     """What a reader sees, line by line; charts are pictures."""
     return [line for line in page.locator("main").inner_text().splitlines() if line.strip()]

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.servers import serving
 from campaigns.domain.analysis.ratio import Word
-from tests.browser.installation import COUNT, counted, sign_in
+from tests.browser.installation import COUNT, events, sign_in
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.long
@@ -68,5 +68,5 @@ def test_a_newcomer_learns_what_https_costs(newcomer, site, server):
     page.get_by_role("button", name="Run again", exact=True).wait_for(timeout=ANSWER_MS)
     sentence = page.locator(".verdict").inner_text()
     assert any(str(word) in sentence for word in Word), sentence
-    assert counted(page, "typed") == ["what"]
-    assert 3 <= len(counted(page, "clicks")) <= MOST_CLICKS
+    assert events(page, "typed") == ["what"]
+    assert 3 <= len(events(page, "clicks")) <= MOST_CLICKS

@@ -221,8 +221,8 @@ def check_overhead(page, overhead):
     assert https > 0
     assert increase == pytest.approx((ratio - 1) * 100, rel=0.01, abs=1)
     assert share_percent == pytest.approx((1 - 1 / ratio) * 100, abs=1)
-    word, said = overhead["word"], page.locator("[data-live=verdict] .verdict").inner_text()
-    assert word in said
+    word, sentence = overhead["word"], page.locator("[data-live=verdict] .verdict").inner_text()
+    assert word in sentence
     assert word in (Word.SAME, *BOUNDED, Word.SLOWER if ratio > 1 else Word.FASTER)
 
 
@@ -235,11 +235,11 @@ def check_repeats(page):
     assert tables.count() == 2
     for index in range(2):
         rows = tables.nth(index).locator("tbody tr")
-        *runs, _, pooled = [row.locator("td").last.inner_text() for row in rows.all()]
+        *runs, _, pool = [row.locator("td").last.inner_text() for row in rows.all()]
         n_spoilt = rows.filter(has_text="No answer").count()
         n_pooled = REPEATS - n_spoilt or REPEATS
         assert runs == [str(REQUESTS)] * REPEATS
-        assert pooled == str(n_pooled * REQUESTS)
+        assert pool == str(n_pooled * REQUESTS)
 
 
 def check_export(page, overhead):

@@ -8,7 +8,6 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.models import Campaign
-from tests.browser.installation import enter
 from tests.factories import make_campaign
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,15 +15,14 @@ ROWS = 12
 
 
 @pytest.fixture
-def list_page(served_tab, project):
+def list_page(alices_tab, project):
     """A tab of alice at a list of campaigns, the newest first."""
     now = timezone.now()
     for number in range(1, ROWS + 1):
         at = now - timedelta(hours=ROWS - number)
         make_campaign(project, f"Campaign {number}", started_at=at, finished_at=at)
-    enter(served_tab, "alice")
-    served_tab.goto(reverse("campaign-list", args=[project.pk]))
-    return served_tab
+    alices_tab.goto(reverse("campaign-list", args=[project.pk]))
+    return alices_tab
 
 
 def press(list_page, *keys: str) -> None:
@@ -32,7 +30,7 @@ def press(list_page, *keys: str) -> None:
         list_page.keyboard.press(key)
 
 
-def selected(list_page) -> list[str]:
+def selection(list_page) -> list[str]:
     return list_page.locator("tr.selected th a").all_inner_texts()
 
 
@@ -42,17 +40,17 @@ def names(list_page) -> list[str]:
 
 def test_rows_are_reached_selected_and_opened(list_page):
     press(list_page, "j", "j", "k", "j")
-    focused = list_page.evaluate("document.activeElement.textContent")
-    assert focused == f"Campaign {ROWS - 1}"
+    focus = list_page.evaluate("document.activeElement.textContent")
+    assert focus == f"Campaign {ROWS - 1}"
     press(list_page, "x", "j", "j", "Shift+X")
-    assert selected(list_page) == [f"Campaign {ROWS - n}" for n in (1, 2, 3)]
+    assert selection(list_page) == [f"Campaign {ROWS - n}" for n in (1, 2, 3)]
     expect(list_page.locator("[data-bulk-words]")).to_have_text("3 selected")
     press(list_page, "?")
     expect(list_page.get_by_role("dialog")).to_contain_text("next and previous row")
     press(list_page, "j", "x", "Escape")
-    assert len(selected(list_page)) == 3
+    assert len(selection(list_page)) == 3
     press(list_page, "Escape")
-    assert selected(list_page) == []
+    assert selection(list_page) == []
     press(list_page, "/", "j", "x", "k")
     expect(list_page.get_by_role("searchbox")).to_have_value("jxk")
     expect(list_page.locator(".empty")).to_contain_text("“jxk”")
@@ -73,13 +71,13 @@ def test_arrows_lead_from_a_menus_head_to_its_first_and_last_item(list_page):
 
 
 def test_filters_apply_without_a_new_page_and_stay_in_the_address(list_page):
-    asked = []
-    list_page.on("request", lambda each: asked.append(each.url))
+    urls = []
+    list_page.on("request", lambda each: urls.append(each.url))
     list_page.evaluate("window.isThePage = true")
     press(list_page, "/")
     list_page.keyboard.type("Campaign 1", delay=20)
     expect(list_page.locator(".items th.name")).to_have_count(4)
-    assert len(asked) == 1
+    assert len(urls) == 1
     since = list_page.get_by_label("Any time", exact=True)
     since.focus()
     press(list_page, "ArrowDown")

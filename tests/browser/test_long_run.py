@@ -15,7 +15,6 @@ from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.engine.services import dispatch, shards
 from campaigns.engine.services.endings import finalise_runs, stop_run
 from campaigns.models import Campaign, Run
-from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec
 
@@ -49,7 +48,7 @@ class LongRun:
         dispatch.move_runs()
         shards.mark_running(lease=self._lease)
         dispatch.move_runs()
-        self._reached = 0
+        self._n_seconds = 0
 
     @property
     def campaign(self) -> Campaign:
@@ -59,15 +58,15 @@ class LongRun:
         """Let the run be this old, and deliver what it has measured since the last call."""
         self._of_run.update(t0=timezone.now() - timedelta(seconds=second))
         fresh = [
-            make_second(each, [12_000 + each, 30_000]) for each in range(self._reached, second)
+            make_second(each, [12_000 + each, 30_000]) for each in range(self._n_seconds, second)
         ]
         shards.record_seconds(lease=self._lease, seconds=[each.to_json() for each in fresh])
-        self._reached = second
+        self._n_seconds = second
 
     def obey_stop(self) -> None:
         """What launcher and dispatcher do once somebody has asked for a stop."""
         dispatch.move_runs()
-        sent_us = self._reached * 1_000_000
+        sent_us = self._n_seconds * 1_000_000
         end = InjectorEnd(outcome="stopped", duration_us=sent_us, sending_us=sent_us)
         shards.mark_done(lease=self._lease, end=end)
         dispatch.move_runs()
@@ -80,109 +79,107 @@ def long_run(project):
     return LongRun(project)
 
 
-@pytest.fixture
-def page(served_tab, alice):
-    """A tab of alice, who owns the project."""
-    enter(served_tab, "alice")
-    return served_tab
-
-
 def see_minutes(page, first: float, last: float) -> None:
     """Wait until the time axis shows these minutes, and no others."""
-    shown = """([first, last]) => {
+    is_shown = """([first, last]) => {
       const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
       return chart?.scales.x.min === first * 60 && chart.scales.x.max === last * 60;
     }"""
-    page.wait_for_function(shown, arg=[first, last])
+    page.wait_for_function(is_shown, arg=[first, last])
 
 
 def see_limit(page, token: str) -> None:
     """Wait until the threshold's line has this colour: "bad" once it is broken."""
-    drawn = """(token) => {
+    is_drawn = """(token) => {
       const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
       const line = chart?.panel.marks.find((each) => each.label === "mean < 21.1 ms");
       return line?.at === 21.1 && line.colour === token;
     }"""
-    page.wait_for_function(drawn, arg=token)
+    page.wait_for_function(is_drawn, arg=token)
 
 
-def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_run):
+def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(alices_tab, long_run):
     long_run.send_until(120)
-    page.goto(f"/runs/{long_run.run.pk}/")
-    progress = page.locator("[data-progress-words]")
+    alices_tab.goto(f"/runs/{long_run.run.pk}/")
+    progress = alices_tab.locator("[data-progress-words]")
     expect(progress).to_have_text("2:00 of 1:00:00 measured")
-    see_minutes(page, 0, 5)
+    see_minutes(alices_tab, 0, 5)
     long_run.send_until(8 * 60)
     expect(progress).to_have_text("8:00 of 1:00:00 measured")
-    see_minutes(page, 0, 10)
-    page.get_by_role("button", name="last 5 minutes").click()
-    see_minutes(page, 3, 8)
-    assert page.url.endswith("?time=last-5")
-    page.reload()
-    page.get_by_role("button", name="last 5 minutes", pressed=True).wait_for()
-    see_minutes(page, 3, 8)
-    page.get_by_role("button", name="up to the end").click()
-    see_minutes(page, 0, 60)
+    see_minutes(alices_tab, 0, 10)
+    alices_tab.get_by_role("button", name="last 5 minutes").click()
+    see_minutes(alices_tab, 3, 8)
+    assert alices_tab.url.endswith("?time=last-5")
+    alices_tab.reload()
+    alices_tab.get_by_role("button", name="last 5 minutes", pressed=True).wait_for()
+    see_minutes(alices_tab, 3, 8)
+    alices_tab.get_by_role("button", name="up to the end").click()
+    see_minutes(alices_tab, 0, 60)
 
 
-def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_run):
+def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(alices_tab, long_run):
     long_run.send_until(120)
-    page.goto(f"/campaigns/{long_run.campaign.pk}/")
-    progress = page.locator("[data-progress-words]")
+    alices_tab.goto(f"/campaigns/{long_run.campaign.pk}/")
+    progress = alices_tab.locator("[data-progress-words]")
     expect(progress).to_have_text("2:00 of 1:00:00 measured")
-    see_minutes(page, 0, 5)
-    see_limit(page, "ink-2")
-    assert page.locator("[data-panel=response]").bounding_box()["y"] < page.viewport_size["height"]
+    see_minutes(alices_tab, 0, 5)
+    see_limit(alices_tab, "ink-2")
+    assert (
+        alices_tab.locator("[data-panel=response]").bounding_box()["y"]
+        < alices_tab.viewport_size["height"]
+    )
     long_run.send_until(8 * 60 + 24)
     expect(progress).to_have_text("8:24 of 1:00:00 measured")
-    see_minutes(page, 0, 10)
-    see_limit(page, "bad")
-    expect(page.locator("[data-progress-left]")).to_have_text(re.compile("51:36 left"))
-    expect(page).to_have_title(re.compile(f"^14\u202f% · {NAME}"))
+    see_minutes(alices_tab, 0, 10)
+    see_limit(alices_tab, "bad")
+    expect(alices_tab.locator("[data-progress-left]")).to_have_text(re.compile("51:36 left"))
+    expect(alices_tab).to_have_title(re.compile(f"^14\u202f% · {NAME}"))
     ends = re.compile(r"ends \d\d:\d\d:\d\d")
-    end = ends.search(page.locator("[data-run-progress]").inner_text())[0]
-    figures = page.locator(".tiles").inner_text()
-    page.goto(f"/runs/{long_run.run.pk}/")
-    assert end in page.locator("[data-run-progress]").inner_text()
-    assert page.locator(".tiles").inner_text() == figures
+    end = ends.search(alices_tab.locator("[data-run-progress]").inner_text())[0]
+    figures = alices_tab.locator(".tiles").inner_text()
+    alices_tab.goto(f"/runs/{long_run.run.pk}/")
+    assert end in alices_tab.locator("[data-run-progress]").inner_text()
+    assert alices_tab.locator(".tiles").inner_text() == figures
 
 
-def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, alice):
+def test_a_stretch_of_an_ended_run_is_shown_second_by_second(alices_tab, long_run, alice):
     long_run.send_until(22 * 60)
     stop_run(by=Actor(user=alice), run=long_run.run)
     long_run.obey_stop()
-    page.goto(f"/runs/{long_run.run.pk}/")
-    see_minutes(page, 0, 22)
-    assert not page.evaluate(EVERY_SECOND, 22 * 60)
-    canvas = page.locator("[data-panel=requests] canvas")
+    alices_tab.goto(f"/runs/{long_run.run.pk}/")
+    see_minutes(alices_tab, 0, 22)
+    assert not alices_tab.evaluate(EVERY_SECOND, 22 * 60)
+    canvas = alices_tab.locator("[data-panel=requests] canvas")
     canvas.scroll_into_view_if_needed()
     frame = canvas.bounding_box()
     y, width = frame["y"] + 20, frame["width"]
-    page.evaluate(f"{CURVE}.isMine = true")
-    page.mouse.move(frame["x"] + 0.3 * width, y)
-    page.mouse.down()
-    page.mouse.move(frame["x"] + 0.5 * width, y, steps=3)
-    page.mouse.up()
-    page.get_by_role("button", name="selection", pressed=True).wait_for()
-    first, until = map(int, re.search(r"time=(\d+)\.\.(\d+)$", page.url).groups())
+    alices_tab.evaluate(f"{CURVE}.isMine = true")
+    alices_tab.mouse.move(frame["x"] + 0.3 * width, y)
+    alices_tab.mouse.down()
+    alices_tab.mouse.move(frame["x"] + 0.5 * width, y, steps=3)
+    alices_tab.mouse.up()
+    alices_tab.get_by_role("button", name="selection", pressed=True).wait_for()
+    first, until = map(int, re.search(r"time=(\d+)\.\.(\d+)$", alices_tab.url).groups())
     assert 200 < first < until < 900
-    see_minutes(page, first / 60, until / 60)
-    page.wait_for_function(EVERY_SECOND, arg=until - first)
-    expect(page.locator("[data-live=range]")).to_contain_text("tables are of")
-    assert page.evaluate(f"{CURVE}.isMine"), "new data in the same canvas"
-    expect(page.locator("[data-table=steps] tbody tr")).to_contain_text(f"{2 * (until - first):,}")
-    page.reload()
-    page.wait_for_function(EVERY_SECOND, arg=until - first)
-    button = page.get_by_role("button", name="whole run")
+    see_minutes(alices_tab, first / 60, until / 60)
+    alices_tab.wait_for_function(EVERY_SECOND, arg=until - first)
+    expect(alices_tab.locator("[data-live=range]")).to_contain_text("tables are of")
+    assert alices_tab.evaluate(f"{CURVE}.isMine"), "new data in the same canvas"
+    expect(alices_tab.locator("[data-table=steps] tbody tr")).to_contain_text(
+        f"{2 * (until - first):,}"
+    )
+    alices_tab.reload()
+    alices_tab.wait_for_function(EVERY_SECOND, arg=until - first)
+    button = alices_tab.get_by_role("button", name="whole run")
     button.scroll_into_view_if_needed()
     box = button.bounding_box()
     rest = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.click(*rest)
-    see_minutes(page, 0, 22)
-    assert "time=" not in page.url
-    expect(page.locator("[data-live=range]")).to_be_empty()
-    page.locator("[data-over-time]").focus()
-    page.keyboard.press("ArrowLeft")
-    page.mouse.move(*rest)  # where it was, while the focus has scrolled the page
-    page.keyboard.press("Enter")
-    see_minutes(page, 1169 / 60, 22)
+    alices_tab.mouse.click(*rest)
+    see_minutes(alices_tab, 0, 22)
+    assert "time=" not in alices_tab.url
+    expect(alices_tab.locator("[data-live=range]")).to_be_empty()
+    alices_tab.locator("[data-over-time]").focus()
+    alices_tab.keyboard.press("ArrowLeft")
+    alices_tab.mouse.move(*rest)  # where it was, while the focus has scrolled the page
+    alices_tab.keyboard.press("Enter")
+    see_minutes(alices_tab, 1169 / 60, 22)

@@ -79,11 +79,11 @@ def plans_project(new_project) -> int:
 def open_form(signed_in, plans_project):
     """The form of a new plan, filled in from a preset."""
 
-    def opened(preset: str):
+    def open_at(preset: str):
         signed_in.goto(f"/projects/{plans_project}/plans/new/?preset={preset}")
         return signed_in
 
-    return opened
+    return open_at
 
 
 def estimate(page, name):
@@ -126,10 +126,10 @@ def test_neither_bodies_nor_secrets_are_sent_for_a_preview(open_form):
     form.get_by_text("Authentication").click()
     form.get_by_text("Bearer token").click()
     form.locator("#id_secret").fill("the secret")
-    with form.expect_request(asks_with("requests=200")) as asked:
+    with form.expect_request(asks_with("requests=200")) as request:
         form.locator("#id_requests").fill("200")
-    for kept in ("body=", "the+body", "secret"):
-        assert kept not in asked.value.post_data
+    for text in ("body=", "the+body", "secret"):
+        assert text not in request.value.post_data
 
 
 def test_the_server_being_away_is_said_and_the_next_answer_takes_it_back(open_form):

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.kept_requests import pack
 from campaigns.models import Campaign, MachineSecond, RequestsOfShard, Run, Test
-from tests.browser.installation import enter
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -43,10 +43,9 @@ DRAWN = "panel => window.Chart?.getChart(document.querySelector(`${panel} canvas
 
 
 @pytest.fixture
-def finished(project):
+def short_campaign(project):
     """A campaign of one run of five seconds, each slower than the one before, and the run."""
-    now = timezone.now()
-    campaign = make_campaign(project, "Short", repeats=2, started_at=now, finished_at=now)
+    campaign = make_campaign(project, "Short", repeats=2, **just_now())
     spec = plan_spec(model="open", rate_per_s=RATE, duration_s=SECONDS)
     run = make_run(make_test(campaign, make_plan(project, "five seconds", spec)))
     for second in range(SECONDS):
@@ -56,10 +55,9 @@ def finished(project):
 
 
 @pytest.fixture
-def alices_tab(served_tab, alice):
+def alices_tab(alices_tab, alice):
     """A tab of alice, who owns the project."""
-    enter(served_tab, "alice")
-    return served_tab
+    return alices_tab
 
 
 def read(page, panel: str, x: int) -> str:
@@ -72,13 +70,15 @@ def read(page, panel: str, x: int) -> str:
     return readout.inner_text()
 
 
-def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(alices_tab, finished):
-    _, run = finished
+def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(
+    alices_tab, short_campaign
+):
+    _, run = short_campaign
     alices_tab.goto(f"/runs/{run}/")
     points = alices_tab.evaluate("JSON.parse(document.getElementById('points').textContent)")
-    said = read(alices_tab, "[data-panel=response]", 200)
-    nth = points["at"].index(re.match(r"\d+ s", said)[0])
-    assert said.split() == f"{points['at'][nth]} {points['response_text'][nth]}".split()
+    readout = read(alices_tab, "[data-panel=response]", 200)
+    nth = points["at"].index(re.match(r"\d+ s", readout)[0])
+    assert readout.split() == f"{points['at'][nth]} {points['response_text'][nth]}".split()
     requests = alices_tab.locator("[data-panel=requests] .readout").inner_text()
     assert points["requests_text"][nth] in requests
     label, *_, ms = read(alices_tab, "[data-charts=percentiles]", 200).split()
@@ -95,7 +95,7 @@ def percentiles_on(page) -> list[tuple[str, str]]:
 
 
 def keep_requests(run: int) -> None:
-    """The requests of `finished`, one failed, and one of the warm-up."""
+    """The requests of `short_campaign`, one failed, and one of the warm-up."""
     n = Run.objects.get(pk=run).n
     columns = {
         "number": [None, *range(1, n + 1)],
@@ -109,19 +109,21 @@ def keep_requests(run: int) -> None:
     RequestsOfShard.objects.create(run_id=run, shard=0, packed=pack(line))
 
 
-def test_arrow_keys_read_each_request_of_a_short_run_as_its_table_has_it(alices_tab, finished):
-    _, run = finished
+def test_arrow_keys_read_each_request_of_a_short_run_as_its_table_has_it(
+    alices_tab, short_campaign
+):
+    _, run = short_campaign
     keep_requests(run)
     alices_tab.goto(f"/runs/{run}/")
     chart = alices_tab.locator("[data-charts=requests]")
     chart.scroll_into_view_if_needed()
     alices_tab.wait_for_function(DRAWN, arg="[data-charts=requests]")
     chart.focus()
-    said = []
+    readouts = []
     for _ in range(2):
         alices_tab.keyboard.press("ArrowRight")
-        said.append(chart.locator(".readout").inner_text())
-    assert said == ["warm-up 9.00 ms, 200", "no. 1 10.0 ms, 200"]
+        readouts.append(chart.locator(".readout").inner_text())
+    assert readouts == ["warm-up 9.00 ms, 200", "no. 1 10.0 ms, 200"]
     alices_tab.keyboard.press("Escape")
     alices_tab.keyboard.press("ArrowLeft")
     assert chart.locator(".readout").inner_text().endswith("reset")
@@ -137,14 +139,14 @@ def rows_of(page, frame: str) -> list[list[str]]:
     return [row.locator("th, td").all_inner_texts() for row in rows.all()]
 
 
-def test_arrow_keys_read_what_a_table_shows_at_once(alices_tab, finished):
-    campaign, run = finished
+def test_arrow_keys_read_what_a_table_shows_at_once(alices_tab, short_campaign):
+    campaign, run = short_campaign
     alices_tab.goto(f"/runs/{run}/")
     points = alices_tab.evaluate("JSON.parse(document.getElementById('points').textContent)")
     seconds = rows_of(alices_tab, "[data-over-time]")
-    told = ("at", "requests_text", "response_text")
+    keys = ("at", "requests_text", "response_text")
     for nth, row in enumerate(seconds):
-        assert [text.split() for text in row] == [points[key][nth].split() for key in told]
+        assert [text.split() for text in row] == [points[key][nth].split() for key in keys]
     assert len(seconds) == len(points["second"])
     percentiles = rows_of(alices_tab, "[data-charts=percentiles]")
     assert [tuple(row) for row in percentiles] == percentiles_on(alices_tab)
@@ -171,20 +173,19 @@ def test_one_crosshair_reads_a_trial_of_a_search_and_how_busy_everyone_was(alice
     around = alices_tab.locator("[data-charts=trials]")
     around.focus()
     around.press("ArrowRight")
-    said, busy = (around.locator(f"[data-panel={key}] .readout") for key in ("trials", "busy"))
-    rate, _, trial, *_ = said.inner_text().split()
+    trials, busy = (around.locator(f"[data-panel={key}] .readout") for key in ("trials", "busy"))
+    rate, _, trial, *_ = trials.inner_text().split()
     assert busy.inner_text().split() == [rate, "injector", "CPU", "46", "%"]
     around.press("Enter")
     row = alices_tab.locator("tr:target")
     assert row.locator("th").inner_text() == trial.rstrip(":")
     around.focus()
     around.press("Escape")
-    assert said.inner_text() == ""
+    assert trials.inner_text() == ""
 
 
 def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(alices_tab, project):
-    now = timezone.now()
-    campaign = make_campaign(project, "Sweep", repeats=1, started_at=now, finished_at=now)
+    campaign = make_campaign(project, "Sweep", repeats=1, **just_now())
     version, endpoint = make_plan(project), make_endpoint(make_target(project))
     for injectors, mean_us in ((1, 10_000), (2, 12_000)):
         run = make_run(make_test(campaign, version, endpoint=endpoint, injectors=injectors))
@@ -206,8 +207,8 @@ def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(alices_tab, pr
     assert curves.locator(".readout").all_inner_texts() == [""] * 4
 
 
-def test_a_chart_is_a_picture_a_file_and_as_large_as_the_screen(alices_tab, finished):
-    _, run = finished
+def test_a_chart_is_a_picture_a_file_and_as_large_as_the_screen(alices_tab, short_campaign):
+    _, run = short_campaign
     alices_tab.goto(f"/runs/{run}/")
     chart = alices_tab.locator("[data-charts=percentiles]")
     alices_tab.wait_for_function(DRAWN, arg="[data-charts=percentiles]")
@@ -264,63 +265,62 @@ def store_machine_second(run, second: int) -> None:
     )
 
 
-def test_the_machines_panels_share_the_crosshair_of_the_run(served_tab, alice, run):
-    enter(served_tab, "alice")
-    served_tab.goto(f"/runs/{run.pk}/")
-    said = read(served_tab, "[data-panel=response]", 200)
-    told = served_tab.evaluate("JSON.parse(document.getElementById('machine-points').textContent)")
-    nth = told["second"].index(int(said.split()[0]))
-    injector = f"; injector {20 + told['second'][nth]}.0 % of a core"
-    told["cpu_text"][nth] += injector
+def test_the_machines_panels_share_the_crosshair_of_the_run(alices_tab, run):
+    alices_tab.goto(f"/runs/{run.pk}/")
+    response = read(alices_tab, "[data-panel=response]", 200)
+    points = alices_tab.evaluate(
+        "JSON.parse(document.getElementById('machine-points').textContent)"
+    )
+    nth = points["second"].index(int(response.split()[0]))
+    injector = f"; injector {20 + points['second'][nth]}.0 % of a core"
+    points["cpu_text"][nth] += injector
     for panel in ("cpu", "processes", "memory", "network", "trouble"):
-        readout = served_tab.locator(f"[data-panel=machine-{panel}] .readout")
-        assert readout.inner_text().split()[2:] == told[f"{panel}_text"][nth].split()
-    assert served_tab.locator("[data-table=machine-shop-1] tbody tr").count() > 9
+        readout = alices_tab.locator(f"[data-panel=machine-{panel}] .readout")
+        assert readout.inner_text().split()[2:] == points[f"{panel}_text"][nth].split()
+    assert alices_tab.locator("[data-table=machine-shop-1] tbody tr").count() > 9
 
 
 SLOWER = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 28.5, 28.6, 28.4, 28.7]
 
 
-def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, project):
+def test_the_keyboard_leads_from_a_change_to_its_campaign(alices_tab, project):
     make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
-    enter(served_tab, "alice")
-    served_tab.goto(f"/projects/{project.pk}/history/")
-    served_tab.get_by_text(re.compile("1 slower")).wait_for()
-    served_tab.keyboard.press("j")
-    expect(served_tab.locator("tbody th a")).to_be_focused()
-    served_tab.keyboard.press("Enter")
-    served_tab.get_by_text(re.compile("Slower by")).first.wait_for()
-    panels = served_tab.locator("[data-charts=history]")
+    alices_tab.goto(f"/projects/{project.pk}/history/")
+    alices_tab.get_by_text(re.compile("1 slower")).wait_for()
+    alices_tab.keyboard.press("j")
+    expect(alices_tab.locator("tbody th a")).to_be_focused()
+    alices_tab.keyboard.press("Enter")
+    alices_tab.get_by_text(re.compile("Slower by")).first.wait_for()
+    panels = alices_tab.locator("[data-charts=history]")
     panels.get_by_text("Full screen").wait_for()  # the keys are obeyed
     panels.focus()
     panels.press("Shift+ArrowLeft")
-    readout = served_tab.locator("[data-panel=value] .readout")
+    readout = alices_tab.locator("[data-panel=value] .readout")
     readout.filter(has_text="28.5").wait_for()
     panels.press("ArrowLeft")
     readout.filter(has_text="26.0").wait_for()
     panels.press("ArrowRight")
     panels.press("Enter")
-    begun = Campaign.objects.get(name="night 6")
-    served_tab.wait_for_url(f"**/campaigns/{begun.pk}/")
+    campaign = Campaign.objects.get(name="night 6")
+    alices_tab.wait_for_url(f"**/campaigns/{campaign.pk}/")
 
 
-def test_a_range_is_dragged_and_the_figures_are_a_table(served_tab, alice, project):
+def test_a_range_is_dragged_and_the_figures_are_a_table(alices_tab, project):
     (test,) = make_history(project, SLOWER)
-    enter(served_tab, "alice")
-    served_tab.goto(f"/tests/{test.pk}/history/")
-    served_tab.get_by_text("Show as table").click()
-    rows = served_tab.locator("[data-chart-table] tbody tr")
+    alices_tab.goto(f"/tests/{test.pk}/history/")
+    alices_tab.get_by_text("Show as table").click()
+    rows = alices_tab.locator("[data-chart-table] tbody tr")
     expect(rows).to_have_count(len(SLOWER))
     expect(rows.first).to_contain_text("10 Nov 2026")
     expect(rows.first).to_contain_text("28.7 [")
-    box = served_tab.locator("[data-panel=value] canvas").bounding_box()
+    box = alices_tab.locator("[data-panel=value] canvas").bounding_box()
     middle = box["y"] + box["height"] / 2
-    served_tab.mouse.move(box["x"] + box["width"] / 2, middle)
-    served_tab.mouse.down()
-    served_tab.mouse.move(box["x"] + box["width"] - 4, middle, steps=4)
-    served_tab.mouse.up()
-    served_tab.wait_for_url(re.compile("since=2026-11-06&until=2026-11-10"))
-    expect(served_tab.get_by_label("From")).to_have_value("2026-11-06")
+    alices_tab.mouse.move(box["x"] + box["width"] / 2, middle)
+    alices_tab.mouse.down()
+    alices_tab.mouse.move(box["x"] + box["width"] - 4, middle, steps=4)
+    alices_tab.mouse.up()
+    alices_tab.wait_for_url(re.compile("since=2026-11-06&until=2026-11-10"))
+    expect(alices_tab.get_by_label("From")).to_have_value("2026-11-06")
 
 
 # An A4 sheet with a browser's own margins.
@@ -333,14 +333,12 @@ IS_DRAWN = "() => window.Chart?.getChart(document.querySelector('[data-charts=bl
 
 
 @pytest.fixture
-def page(served_tab, alice, project):
+def page(alices_tab, alice, project):
     """A tab of alice, with what HTTPS costs measured."""
-    now = timezone.now()
-    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    campaign, tests = https_campaign(project, **just_now())
     run_in_blocks(tests, [[10_000.0] * 3, [13_000.0] * 3])
-    enter(served_tab, "alice")
-    served_tab.goto(reverse("campaign-detail", args=[campaign.pk]))
-    return served_tab
+    alices_tab.goto(reverse("campaign-detail", args=[campaign.pk]))
+    return alices_tab
 
 
 @pytest.mark.parametrize("name", ["campaign-detail", "run-list", "campaign-list"])

@@ -67,11 +67,11 @@ def see_it_go_on(page, rest, campaign) -> None:
 def wait_for_end(rest, run, page) -> dict:
     """A minute is what the engine promises."""
     for _ in range(120):
-        found = rest.get(f"runs/{run}/")
-        if found["state"] == "done":
-            return found
+        row = rest.get(f"runs/{run}/")
+        if row["state"] == "done":
+            return row
         page.wait_for_timeout(500)
-    raise AssertionError(f"after a minute the run is still {found['state']}")
+    raise AssertionError(f"after a minute the run is still {row['state']}")
 
 
 def states_of(rest, campaign) -> set[str]:

@@ -1,14 +1,12 @@
 """A schedule starts a campaign, which finds the server slower, and the team hears of it."""
 
 import re
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import expect
 from standardwebhooks.webhooks import Webhook
 
+from tests.browser.test_ten_tasks import shops as shops
 from tests.notifications.receivers import http_receiver
 from tests.waiting import eventually
 
@@ -21,32 +19,6 @@ print(Schedule.objects.filter(project={project}).update(next_at=timezone.now()))
 """
 
 
-@pytest.fixture
-def shop():
-    """A server that takes as long as its `delay_s` says."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = 65536
-
-        def do_GET(self) -> None:
-            time.sleep(server.delay_s)
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.delay_s = 0.020
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
 def add_channel(page, kind: str, address: str) -> str:
     """What the page says of its test."""
     page.get_by_role("link", name=kind, exact=True).click()
@@ -57,15 +29,14 @@ def add_channel(page, kind: str, address: str) -> str:
     return page.locator("main").inner_text()
 
 
-def told(receiver) -> list:
+def regressions(receiver) -> list:
     """What a receiver heard of a regression."""
     return [each for each in receiver.received if b"slower" in each.body]
 
 
-def test_a_scheduled_regression_reaches_the_team(signed_in, site, new_project, shop):
-    rest, page = new_project(), signed_in
-    endpoint = {"scheme": "http", "host": "127.0.0.1", "port": shop.server_port}
-    (arm,) = rest.make_target("shop", endpoint)
+def test_a_scheduled_regression_reaches_the_team(signed_in, site, new_project, shops):
+    rest, page, shop = new_project(), signed_in, shops()
+    (arm,) = rest.make_target("shop", shop.endpoint)
     plan = rest.make_plan("load", model="open", rate_per_s=50, duration_s=2)
     first = rest.start("Nightly", (plan, arm), repeats=3)
     rest.wait_for_state(first, "done", 120)
@@ -74,8 +45,8 @@ def test_a_scheduled_regression_reaches_the_team(signed_in, site, new_project, s
 
     with http_receiver() as hook, http_receiver() as chat:
         page.goto(f"/projects/{rest.project}/notifications/")
-        said = add_channel(page, "Webhook", hook.url)
-        (secret,) = re.findall(r"whsec_[\w+/=]+", said)
+        text = add_channel(page, "Webhook", hook.url)
+        (secret,) = re.findall(r"whsec_[\w+/=]+", text)
         page.reload()
         assert secret not in page.content()
         add_channel(page, "Another service", f"mmost://127.0.0.1:{chat.port}/{'c' * 24}")
@@ -90,8 +61,8 @@ def test_a_scheduled_regression_reaches_the_team(signed_in, site, new_project, s
 
         shop.delay_s = 0.040
         assert site.run(DUE_NOW.format(project=rest.project)).strip() == "1"
-        eventually(lambda: told(hook) and told(chat), 180, "both channels hear of it")
-        (regression,), (post,) = told(hook), told(chat)
+        eventually(lambda: regressions(hook) and regressions(chat), 180, "both channels hear of it")
+        (regression,), (post,) = regressions(hook), regressions(chat)
 
         page.goto(f"/projects/{rest.project}/schedules/")
         row = page.get_by_role("row").filter(has_text="Every night")

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import START
-from tests.browser.installation import COUNT, counted
+from tests.browser.installation import COUNT, events
 
 pytestmark = pytest.mark.long
 
@@ -109,7 +109,7 @@ def answer_of(tab) -> str:
 
 
 def n_clicks(tab) -> int:
-    return len(counted(tab, "clicks"))
+    return len(events(tab, "clicks"))
 
 
 def percents(sentence: str) -> list[float]:
@@ -129,9 +129,9 @@ def test_is_it_slower_than_before(tab, rest, shops):
     answer_of(tab)
     tab.get_by_role("link", name="Compare").click()
     tab.locator("tbody th a").first.click()
-    said = tab.locator(".verdict").first.inner_text()
-    assert "slower" in said, said
-    assert all(15 < each < 45 for each in percents(said.partition(", 95")[0])), said
+    sentence = tab.locator(".verdict").first.inner_text()
+    assert "slower" in sentence, sentence
+    assert all(15 < each < 45 for each in percents(sentence.partition(", 95")[0])), sentence
     assert n_clicks(tab) <= 4
 
 
@@ -149,12 +149,13 @@ def test_how_much_can_it_take(tab, rest, shops):
     tab.get_by_label("One trial measures").fill("5")
     tab.get_by_label("Ends at the latest after").fill("2")
     tab.get_by_role("button", name=re.compile("^Start (search|now)$")).click()
-    said = answer_of(tab)
+    sentence = answer_of(tab)
     rates = [
-        float(each.replace(",", "")) for each in re.findall(r"([\d,.]+)\s?(?:requests)?/s", said)
+        float(each.replace(",", ""))
+        for each in re.findall(r"([\d,.]+)\s?(?:requests)?/s", sentence)
     ]
-    assert rates, said
-    assert all(90 < rate < 165 for rate in rates), said
+    assert rates, sentence
+    assert all(90 < rate < 165 for rate in rates), sentence
     assert n_clicks(tab) <= 3
 
 
@@ -175,8 +176,8 @@ def test_which_of_two_servers_is_faster_on_three_pages(tab, rest, shops):
         tab.keyboard.press("Escape")
     tab.get_by_text("6 tests", exact=True).wait_for()
     tab.get_by_role("button", name=START).click()
-    said = answer_of(tab)
-    assert re.search("fast.*faster|slow.*slower", said), said
+    sentence = answer_of(tab)
+    assert re.search("fast.*faster|slow.*slower", sentence), sentence
     assert n_clicks(tab) <= 10
 
 
@@ -203,9 +204,9 @@ def test_ten_users_log_in_and_use_their_token(tab, rest, shops):
     tab.get_by_role("button", name="Save and measure").click()
     tab.get_by_label(re.compile("HTTP :")).or_(tab.locator("[name=endpoints]")).first.wait_for()
     tab.get_by_role("button", name=START).click()
-    said = answer_of(tab)
-    assert "no errors" in said, said
-    assert re.search(r"\d+ ok requests/s", said), said
+    sentence = answer_of(tab)
+    assert "no errors" in sentence, sentence
+    assert re.search(r"\d+ ok requests/s", sentence), sentence
     assert n_clicks(tab) <= 9
 
 
@@ -213,19 +214,19 @@ def test_why_did_it_fail(tab, rest, shops):
     shop = shops()
     shop.statuses = {"/gone": 404, "/busy": 503}
     (arm,) = rest.make_target("shop", shop.endpoint)
-    shut = shops()
-    (refused,) = rest.make_target("shut", shut.endpoint)
-    shut.shutdown()
-    shut.server_close()
+    dead = shops()
+    (dead_arm,) = rest.make_target("shut", dead.endpoint)
+    dead.shutdown()
+    dead.server_close()
     for path, endpoint, words in [
         ("/gone", arm, "404 Not Found"),
         ("/busy", arm, "503 Service Unavailable"),
-        ("/", refused, "refused"),
+        ("/", dead_arm, "refused"),
     ]:
         plan = rest.make_plan(f"asks {path}", path, model="open", rate_per_s=20, duration_s=2)
         cell = {"plan": plan, "endpoint": endpoint}
-        asked = {"project": rest.project, "name": path, "cells": [cell]}
-        campaign = rest.post("campaigns/", asked)["id"]
+        body = {"project": rest.project, "name": path, "cells": [cell]}
+        campaign = rest.post("campaigns/", body)["id"]
         rest.post(f"campaigns/{campaign}/start/")
         tab.goto(f"/campaigns/{campaign}/")
         expect(tab.locator("[data-live=verdict]")).to_contain_text(words, timeout=60_000)
@@ -239,7 +240,7 @@ def test_a_link_shows_the_result_and_gives_the_csv(tab, rest, shops, browser, si
     campaign = rest.start("Checkout", (plan, arm), repeats=3)
     rest.wait_for_state(campaign, "done", 120)
     tab.goto(f"/campaigns/{campaign}/")
-    said = answer_of(tab)
+    sentence = answer_of(tab)
     tab.get_by_role("button", name="Share").click()
     tab.get_by_role("button", name="Create link").click()
     link = tab.locator("#link").inner_text()
@@ -247,7 +248,7 @@ def test_a_link_shows_the_result_and_gives_the_csv(tab, rest, shops, browser, si
     context = browser.new_context(base_url=site.url)
     visitor = context.new_page()
     visitor.goto(link)
-    assert visitor.locator(".verdict").first.inner_text() == said
+    assert visitor.locator(".verdict").first.inner_text() == sentence
     address = visitor.get_by_role("link", name="CSV").get_attribute("href")
     rows = list(csv.reader(io.StringIO(visitor.request.get(address).text())))
     assert len(rows) > 3
@@ -282,8 +283,8 @@ def test_fifty_campaigns_are_put_away_and_come_back(tab, rest):
     plan = rest.make_plan("checkout", model="open", rate_per_s=20, duration_s=2)
     cell = {"plan": plan, "endpoint": arm}
     for number in range(50):
-        asked = {"project": rest.project, "name": f"Trial {number}", "cells": [cell]}
-        rest.post("campaigns/", asked | ({"tags": ["old"]} if number < 12 else {}))
+        body = {"project": rest.project, "name": f"Trial {number}", "cells": [cell]}
+        rest.post("campaigns/", body | ({"tags": ["old"]} if number < 12 else {}))
     tab.goto(f"/projects/{rest.project}/campaigns/?view=drafts&tag=old")
     tab.get_by_label("Select all").or_(tab.locator("thead input[type=checkbox]")).first.check()
     tab.get_by_role("button", name="Archive").click()

@@ -6,8 +6,8 @@ from campaigns.models import Campaign, Endpoint
 
 
 def cells(version, target, *arms):
-    found = {endpoint.scheme: endpoint.pk for endpoint in target.endpoints.all()}
-    return [f"{version.pk}.{found[scheme]}.{mode}" for scheme, mode in arms]
+    endpoints = {endpoint.scheme: endpoint.pk for endpoint in target.endpoints.all()}
+    return [f"{version.pk}.{endpoints[scheme]}.{mode}" for scheme, mode in arms]
 
 
 def picks(keys):
@@ -16,21 +16,21 @@ def picks(keys):
         list(dict.fromkeys(each)) for each in zip(*(key.split(".") for key in keys), strict=True)
     )
     targets = Endpoint.objects.filter(pk__in=endpoints).values_list("target", flat=True)
-    combined = {f"{p}.{e}.{m}" for p in plans for e in endpoints for m in modes}
+    keys_of_grid = {f"{p}.{e}.{m}" for p in plans for e in endpoints for m in modes}
     return {
         "plans": plans,
         "targets": list(targets),
         "offered": list(targets),
         "endpoints": endpoints,
         "modes": modes,
-        "left_out": sorted(combined - set(keys)),
+        "left_out": sorted(keys_of_grid - set(keys)),
     }
 
 
-def fields(ticked, **more):
+def fields(ticks, **more):
     return {
         "name": "HTTPS overhead",
-        **picks(ticked),
+        **picks(ticks),
         "repeats": 3,
         "order": "blocks",
         "pause_s": 1,
@@ -45,7 +45,7 @@ def new_url(project):
     return reverse("campaign-new", args=[project.pk])
 
 
-def started(client, project, target, version, schemes=("http", "https")) -> Campaign:
-    ticked = cells(version, target, *((scheme, "new") for scheme in schemes))
-    client.post(new_url(project), fields(ticked, start="1"))
+def start_by_form(client, project, target, version, schemes=("http", "https")) -> Campaign:
+    ticks = cells(version, target, *((scheme, "new") for scheme in schemes))
+    client.post(new_url(project), fields(ticks, start="1"))
     return Campaign.objects.latest("pk")

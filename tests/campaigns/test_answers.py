@@ -35,21 +35,21 @@ def values(table, label: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def finished_of_the_file(rows_of_the_file):
+def study_of_the_file(rows_of_the_file):
     campaign, tests = https_campaign(make_project())
     runs = run_in_blocks(tests, [HTTP, HTTPS])
     return done(campaign), tests, runs
 
 
 @pytest.fixture
-def finished(finished_of_the_file, db):
+def study(study_of_the_file, db):
     """A campaign, its tests, its runs; what a test changes of them is undone."""
     forget()
-    return deepcopy(finished_of_the_file)
+    return deepcopy(study_of_the_file)
 
 
-def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(finished):
-    campaign, tests, runs = finished
+def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(study):
+    campaign, tests, runs = study
     answer = campaign_answer(campaign)
     assert [each.test_id for each in answer.tests] == [test.pk for test in tests]
     table = answer.tests[0].table
@@ -60,8 +60,8 @@ def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(finished):
     assert values(table, "Repeat 2")["rate"] == 200
 
 
-def test_the_overhead_has_both_percentages_interval_and_word(finished):
-    (overhead,) = campaign_answer(finished[0]).overheads
+def test_the_overhead_has_both_percentages_interval_and_word(study):
+    (overhead,) = campaign_answer(study[0]).overheads
     mean = values(overhead.table, "average")
     assert (mean["http"], mean["https"], mean["difference"]) == (18.9, 29.1, 10.2)
     assert (mean["increase"], mean["share"]) == (54.1, 35.1)
@@ -72,8 +72,8 @@ def test_the_overhead_has_both_percentages_interval_and_word(finished):
     assert [row["metric"] for row in overhead.forest] == ["average", "p50", "p90", "p95", "p99"]
 
 
-def test_the_split_blames_the_tls_handshake_and_adds_up(finished):
-    (overhead,) = campaign_answer(finished[0]).overheads
+def test_the_split_blames_the_tls_handshake_and_adds_up(study):
+    (overhead,) = campaign_answer(study[0]).overheads
     assert overhead.split.rows[1]["parts"]["tls"] == 9.0
     for row in overhead.split.rows:
         whole = sum(value for value in row["parts"].values() if value is not None)
@@ -89,8 +89,8 @@ def test_before_the_third_repeat_there_are_figures_and_no_word(project):
     assert answer.overheads[0].word == ""
 
 
-def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(finished):
-    campaign, _, runs = finished
+def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(study):
+    campaign, _, runs = study
     spoil(runs[0], missing_seconds=0.5)
     answer = campaign_answer(campaign)
     table = answer.tests[0].table
@@ -108,8 +108,8 @@ def test_a_busy_machine_costs_the_average_and_leaves_the_comparison_of_medians(p
     for repeat, late_us in enumerate((15_000, 40_000, 90_000), 1):
         for test, own_us in zip(tests, (2_000, 3_000), strict=True):
             own = responses_us(own_us, 200)
-            sampled = Timing.of([each + late_us for each in own])
-            timings = {"sampled": sampled, "undelayed": Timing.of(own)}
+            delayed = Timing.of([each + late_us for each in own])
+            timings = {"sampled": delayed, "undelayed": Timing.of(own)}
             measure(make_run(test, repeat), own_us + late_us, lateness_us=late_us, timings=timings)
     answer = campaign_answer(done(campaign))
     (overhead,) = answer.overheads
@@ -123,8 +123,8 @@ def test_a_busy_machine_costs_the_average_and_leaves_the_comparison_of_medians(p
     assert "50\u202f% slower" in plain_text(answer.sentence)
 
 
-def test_a_busy_run_enters_no_average_beside_quiet_ones(finished):
-    campaign, _, runs = finished
+def test_a_busy_run_enters_no_average_beside_quiet_ones(study):
+    campaign, _, runs = study
     spoil(runs[0], cpu=0.9)
     answer = campaign_answer(campaign)
     assert answer.tests[0].table.rows[3].label == "Mean of 2 runs"
@@ -147,11 +147,11 @@ def test_without_a_single_usable_run_there_is_no_answer_and_no_figure_but_in_the
 
 def test_a_campaign_that_was_stopped_in_its_first_run_says_what_that_run_measured(project):
     campaign, tests = https_campaign(project)
-    stopped = measure(make_run(tests[0]), 20_000, seconds=4, outcome=Outcome.STOPPED)
+    run = measure(make_run(tests[0]), 20_000, seconds=4, outcome=Outcome.STOPPED)
     end(make_run(tests[1]), Outcome.STOPPED)
     answer = campaign_answer(done(campaign))
     assert "20.0\u202fms" in plain_text(answer.sentence)
-    assert answer.partial_run == stopped.pk
+    assert answer.partial_run == run.pk
 
 
 def test_a_failed_run_is_not_averaged_as_zero(project):
@@ -226,13 +226,13 @@ def test_each_connection_mode_has_its_own_overhead(project):
 
 def test_a_resumed_session_is_compared_with_http_on_a_new_connection(project):
     campaign, tests = https_campaign(project)
-    resumed = make_test(
+    resumed_test = make_test(
         campaign,
         tests[0].plan_version,
         endpoint=tests[1].endpoint,
         connection_mode="resumed",
     )
-    run_in_blocks([*tests, resumed], [HTTP, HTTPS, [24_700, 24_600, 24_800]])
+    run_in_blocks([*tests, resumed_test], [HTTP, HTTPS, [24_700, 24_600, 24_800]])
     overheads = campaign_answer(done(campaign)).overheads
     assert [(each.connection_mode, each.baseline_test_id) for each in overheads] == [
         ("new", tests[0].pk),
@@ -251,10 +251,14 @@ def test_without_a_pair_the_sentence_is_plain_and_uses_no_comparison_word(projec
     assert answer.overheads == []
 
 
-def test_a_threshold_is_kept_until_a_run_breaks_it(project):
-    rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
+def limited_test(project, metric: str, **fields):
+    rules = [{"metric": metric, "limit": 15, "unit": "ms"}]
     version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
-    test = make_test(make_campaign(project), version)
+    return make_test(make_campaign(project, **fields), version)
+
+
+def test_a_threshold_is_kept_until_a_run_breaks_it(project):
+    test = limited_test(project, "mean")
     measure(make_run(test, 1), 10_000)
     assert campaign_answer(done(test.campaign)).found.thresholds == "kept"
     measure(make_run(test, 2), 20_000)
@@ -262,9 +266,7 @@ def test_a_threshold_is_kept_until_a_run_breaks_it(project):
 
 
 def test_a_rule_that_a_busy_machine_leaves_open_in_one_run_is_not_kept(project):
-    rules = [{"metric": "p95", "limit": 15, "unit": "ms"}]
-    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
-    test = make_test(make_campaign(project), version)
+    test = limited_test(project, "p95")
     measure(make_run(test, 1), 10_000)
     own = responses_us(10_000, 200)
     timings = {"sampled": Timing.of([each + 15_000 for each in own]), "undelayed": Timing.of(own)}
@@ -275,9 +277,7 @@ def test_a_rule_that_a_busy_machine_leaves_open_in_one_run_is_not_kept(project):
 
 
 def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):
-    rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
-    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
-    test = make_test(make_campaign(project, repeats=1), version)
+    test = limited_test(project, "mean", repeats=1)
     run = measure(make_run(test), 20_000, counters={"in_doubt": 20})
     answer = campaign_answer(done(test.campaign))
     assert (answer.found.thresholds, run.threshold_state) == ("", None)

@@ -25,7 +25,7 @@ from tests.factories import make_endpoint, make_plan, make_target
 pytestmark = pytest.mark.django_db
 
 
-def finished(project, **fields) -> Campaign:
+def done_campaign(project, **fields) -> Campaign:
     """A campaign whose runs have all ended, and which the dispatcher has closed."""
     campaign = started(project, **fields)
     campaign.runs.update(state=RunState.DONE, outcome="complete", ended_at=timezone.now())
@@ -40,7 +40,7 @@ def add(campaign: Campaign, after: int, **fields) -> None:
 
 
 def test_a_block_has_a_run_of_every_test_and_the_campaign_runs_again(project):
-    campaign = finished(project, n_tests=3, repeats=2)
+    campaign = done_campaign(project, n_tests=3, repeats=2)
     add(campaign, after=2)
     assert (campaign.state, campaign.repeats) == ("running", 3)
     new = campaign.runs.filter(state=RunState.QUEUED)
@@ -52,7 +52,7 @@ def test_a_block_has_a_run_of_every_test_and_the_campaign_runs_again(project):
 
 
 def test_the_order_goes_on_as_if_the_blocks_had_been_there_from_the_start(project):
-    campaign = finished(project, n_tests=4, repeats=3, order="blocks")
+    campaign = done_campaign(project, n_tests=4, repeats=3, order="blocks")
     add(campaign, after=3, blocks=4)
     tests = list(campaign.tests.order_by("position"))
     turns = order_of_runs(4, 7, is_random=True, seed=campaign.seed)
@@ -62,7 +62,7 @@ def test_the_order_goes_on_as_if_the_blocks_had_been_there_from_the_start(projec
 
 
 def test_the_runs_that_were_there_stay_as_they_are(project):
-    campaign = finished(project, repeats=2)
+    campaign = done_campaign(project, repeats=2)
     before = list(Run.objects.order_by("pk").values())
     add(campaign, after=2)
     assert list(Run.objects.order_by("pk").values())[:2] == before
@@ -70,7 +70,7 @@ def test_the_runs_that_were_there_stay_as_they_are(project):
 
 @pytest.mark.django_db(transaction=True)
 def test_two_clicks_at_once_add_one_block(project):
-    campaign = finished(project, n_tests=2, repeats=3)
+    campaign = done_campaign(project, n_tests=2, repeats=3)
 
     def click() -> str:
         try:
@@ -98,7 +98,7 @@ def test_a_campaign_that_is_closed_at_the_same_moment_ends_neither_way_with_open
 
 
 def test_a_long_wait_before_the_added_block_does_not_expire_it(project):
-    campaign = finished(project, repeats=1)
+    campaign = done_campaign(project, repeats=1)
     week_ago = timezone.now() - timedelta(days=7)
     campaign.runs.update(ended_at=week_ago)
     add(campaign, after=1)
@@ -137,11 +137,11 @@ def test_a_campaign_that_is_being_stopped_gets_no_block(project):
 @pytest.mark.parametrize(("after", "blocks"), [(2, 0), (2, -1), (2, 49), (50, 1)])
 def test_a_campaign_has_at_most_50_blocks(project, after, blocks):
     with pytest.raises(Refused, match=r"at most 50 blocks|can have more"):
-        add(finished(project, repeats=2), after=after, blocks=blocks)
+        add(done_campaign(project, repeats=2), after=after, blocks=blocks)
 
 
 def test_blocks_take_as_long_as_their_plans_say(project):
-    campaign = finished(project, repeats=1, order="blocks")
+    campaign = done_campaign(project, repeats=1, order="blocks")
     with pytest.raises(Refused, match="Leave more_s out"):
         add(campaign, after=1, more_s=40)
     campaign.refresh_from_db()
@@ -150,7 +150,7 @@ def test_blocks_take_as_long_as_their_plans_say(project):
 
 def test_what_a_start_refuses_is_refused_and_nothing_changes(project):
     host(slots=1)
-    campaign = finished(project, repeats=1, injectors=1)
+    campaign = done_campaign(project, repeats=1, injectors=1)
     campaign.tests.update(injectors=3)
     with pytest.raises(Refused, match="needs 3 injector slots"):
         add(campaign, after=1)
@@ -159,7 +159,7 @@ def test_what_a_start_refuses_is_refused_and_nothing_changes(project):
 
 
 def test_an_archived_campaign_gets_no_block_until_it_is_restored(project):
-    campaign = finished(project, repeats=1)
+    campaign = done_campaign(project, repeats=1)
     Campaign.objects.filter(pk=campaign.pk).update(archived_at=timezone.now())
     with pytest.raises(Refused, match=r"is archived\. Restore it first"):
         add(campaign, after=1)

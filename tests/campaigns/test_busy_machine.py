@@ -71,12 +71,12 @@ def as_cells(campaign: Campaign) -> list[tuple]:
 
 
 def test_the_form_of_a_new_campaign_offers_to_wait(as_editor, project, target, version):
-    ticked = cells(version, target, ("http", "new"))
+    ticks = cells(version, target, ("http", "new"))
     estimate = reverse("campaign-estimate", args=[project.pk])
-    shown = text_of(as_editor.post(estimate, fields(ticked)))
-    assert "python3 report.py uses 90" in shown
-    assert "Start when it’s quiet" in shown
-    as_editor.post(new_url(project), fields(ticked, start="when_quiet"))
+    text = text_of(as_editor.post(estimate, fields(ticks)))
+    assert "python3 report.py uses 90" in text
+    assert "Start when it’s quiet" in text
+    as_editor.post(new_url(project), fields(ticks, start="when_quiet"))
     assert Campaign.objects.latest("pk").waits_for_quiet
 
 

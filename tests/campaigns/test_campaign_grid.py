@@ -52,5 +52,5 @@ def test_what_does_not_fit_or_is_not_there_is_no_cell():
 
 
 def test_ticks_are_put_into_the_order_of_the_grid_each_once():
-    ticked = ["5.1.new", "3.9.new", "gone.1.new", "7.9.new", "7.1.new", "5.1.new", "7.2.new"]
-    assert Cells(PLANS, ARMS).in_order(ticked) == ["7.2.new", "7.1.new", "3.9.new", "5.1.new"]
+    ticks = ["5.1.new", "3.9.new", "gone.1.new", "7.9.new", "7.1.new", "5.1.new", "7.2.new"]
+    assert Cells(PLANS, ARMS).in_order(ticks) == ["7.2.new", "7.1.new", "3.9.new", "5.1.new"]

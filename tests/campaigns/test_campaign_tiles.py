@@ -51,7 +51,7 @@ def words(card) -> tuple[str, str, str]:
 
 
 def test_a_card_has_a_large_figure_only_where_it_is_settled():
-    for word, ratio, low, high, said in [
+    for word, ratio, low, high, texts in [
         (Word.SLOWER, 3.9, 3.8, 4.0, ("Slower", "3.9 × slower", "3.8 to 4.0 ×")),
         (Word.FASTER, 0.8, 0.75, 0.86, ("Faster", "20 % faster", "14 to 25 %")),
         (Word.SAME, 1.01, 0.98, 1.04, ("No practical difference", "+1.0 %", "−2 to +4 %")),
@@ -66,13 +66,13 @@ def test_a_card_has_a_large_figure_only_where_it_is_settled():
         (None, 1.5, 1.2, 1.8, ("", "", "+20 to +80 %")),
     ]:
         (card,) = cards(overhead(word, ratio, low, high))
-        assert words(card) == said
+        assert words(card) == texts
 
 
 def test_a_median_has_the_measured_one_as_its_other_end_where_these_are_apart():
     (card,) = cards(overhead(Word.SLOWER, 4.1, 3.6, 4.9))
-    said = card.times.replace("\u202f", " ")
-    assert said == "4.10 to 4.92 instead of 1.02 ms at the median"
+    times = card.times.replace("\u202f", " ")
+    assert times == "4.10 to 4.92 instead of 1.02 ms at the median"
 
 
 def test_a_hidden_part_makes_the_figure_a_least_one():
@@ -138,9 +138,9 @@ def test_a_funnel_says_when_it_is_settled_or_expected_to_be():
     assert beyond.series[2].x[-1] == 60
     assert not any(mark.label.startswith("about") for mark in beyond.marks)
     looks = looks_of(Word.SLOWER, Word.OPEN, Word.SLOWER)
-    settled = settling(overhead(Word.SLOWER, 1.2, 1.1, 1.3, narrowing=looks), 60, 0.05, "funnel")
-    assert [mark.at for mark in settled.marks if mark.label.startswith("settled")] == [18]
-    assert len(settled.series) == 2
+    end_chart = settling(overhead(Word.SLOWER, 1.2, 1.1, 1.3, narrowing=looks), 60, 0.05, "funnel")
+    assert [mark.at for mark in end_chart.marks if mark.label.startswith("settled")] == [18]
+    assert len(end_chart.series) == 2
 
 
 def test_a_funnel_narrows_from_left_to_right_up_to_now():

@@ -30,8 +30,9 @@ def endpoint(project):
 
 
 def checks(project, *endpoints, injectors=1) -> list[tuple[str, str]]:
-    found = checks_before_start(project, endpoints, injectors)
-    return [(check.shape, check.text) for check in found]
+    return [
+        (check.shape, check.text) for check in checks_before_start(project, endpoints, injectors)
+    ]
 
 
 def shapes(project, *endpoints, injectors=1) -> list[str]:
@@ -146,22 +147,22 @@ def plan(*rules: dict) -> Plan:
     return Plan.from_json({**plan_spec(), "thresholds": list(rules)})
 
 
-def said(*cells) -> list[tuple[str, str]]:
+def rule_checks(*cells) -> list[tuple[str, str]]:
     return [(each.shape, each.text) for each in machine_rule_checks(cells)]
 
 
 def test_a_target_that_nobody_watches_is_named_once(shop):
-    ((shape, text),) = said((plan(RULE), shop), (plan(RULE), shop))
+    ((shape, text),) = rule_checks((plan(RULE), shop), (plan(RULE), shop))
     assert (shape, "shop" in text) == ("warn", True)
 
 
 def test_an_exporter_that_is_not_known_to_tell_nothing_is_enough(shop):
     url = "http://127.0.0.1:9800/metrics"
     exporter = Exporter.objects.create(target=shop.target, name="shop-1", url=url)
-    assert said((plan(RULE), shop)) == []
+    assert rule_checks((plan(RULE), shop)) == []
     exporter.problem = "It refuses connections."
     exporter.save()
-    assert said((plan(RULE), shop))
+    assert rule_checks((plan(RULE), shop))
 
 
 def test_what_disturbs_the_only_host_is_said_before_the_start(project, endpoint):

@@ -23,21 +23,21 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def made(monkeypatch) -> list[str]:
+def readers(monkeypatch) -> list[str]:
     """Whose pages were made; even small ones are shared."""
     forget()
-    made, context = [], kept_pages.campaign_context
+    readers, context = [], kept_pages.campaign_context
 
-    def noted(campaign, actor, *asked):
-        made.append(actor.user.username)
-        return context(campaign, actor, *asked)
+    def noting_context(campaign, actor, *args):
+        readers.append(actor.user.username)
+        return context(campaign, actor, *args)
 
-    monkeypatch.setattr(kept_pages, "campaign_context", noted)
+    monkeypatch.setattr(kept_pages, "campaign_context", noting_context)
     monkeypatch.setattr(kept_pages, "WORTH_ROWS", 0)
-    return made
+    return readers
 
 
-def started_anew(monkeypatch) -> None:
+def start_anew(monkeypatch) -> None:
     monkeypatch.setattr(kept_pages, "_KEPT", Cache(40))
 
 
@@ -59,47 +59,47 @@ def page(client, rows, reader: str = "alice", query: str = "") -> str:
     return answer.content.decode()
 
 
-def test_what_one_process_made_another_one_shows(client, rows, made, monkeypatch):
-    said = page(client, rows)
-    started_anew(monkeypatch)
-    assert without_tokens(page(client, rows)) == without_tokens(said)
-    assert len(made) == 1
+def test_what_one_process_made_another_one_shows(client, rows, readers, monkeypatch):
+    text = page(client, rows)
+    start_anew(monkeypatch)
+    assert without_tokens(page(client, rows)) == without_tokens(text)
+    assert len(readers) == 1
 
 
-def test_nobody_waits_for_the_page_of_a_campaign_whose_results_have_changed(client, rows, made):
+def test_nobody_waits_for_the_page_of_a_campaign_whose_results_have_changed(client, rows, readers):
     make_ready(rows["campaign"].pk)
-    assert len(made) == len(Role), "each role once, however many have it"
-    made.clear()
+    assert len(readers) == len(Role), "each role once, however many have it"
+    readers.clear()
     for reader in ("alice", "vera", "oscar"):
         page(client, rows, reader)
     make_ready(rows["campaign"].pk)
-    assert made == []
+    assert readers == []
 
 
 def test_it_says_the_same_as_one_that_was_made_for_its_reader(client, rows):
-    said = page(client, rows)
+    text = page(client, rows)
     forget()
     make_ready(rows["campaign"].pk)
-    assert without_tokens(page(client, rows)) == without_tokens(said)
+    assert without_tokens(page(client, rows)) == without_tokens(text)
 
 
 def without_tokens(page: str) -> list[str]:
     return [line for line in page.splitlines() if "csrfmiddlewaretoken" not in line]
 
 
-def test_after_a_change_it_is_made_again(client, rows, made):
+def test_after_a_change_it_is_made_again(client, rows, readers):
     page(client, rows)
     Campaign.objects.filter(pk=rows["campaign"].pk).update(name="Renamed")
     assert "Renamed" in page(client, rows)
-    assert len(made) == 2
+    assert len(readers) == 2
 
 
-def test_the_next_release_makes_it_again(client, rows, made, monkeypatch):
+def test_the_next_release_makes_it_again(client, rows, readers, monkeypatch):
     page(client, rows)
-    started_anew(monkeypatch)
+    start_anew(monkeypatch)
     monkeypatch.setattr(cache, "release", lambda: "the next one")
     page(client, rows)
-    assert len(made) == 2
+    assert len(readers) == 2
 
 
 def test_without_redis_it_is_shown(client, rows, settings, monkeypatch, caplog):
@@ -112,14 +112,14 @@ def test_without_redis_it_is_shown(client, rows, settings, monkeypatch, caplog):
 
 @pytest.mark.parametrize("ends", ["it has ended", "it goes on"])
 def test_a_campaign_that_ends_has_its_pages_made(
-    rows, monkeypatch, django_capture_on_commit_callbacks, made, ends
+    rows, monkeypatch, django_capture_on_commit_callbacks, readers, ends
 ):
     sent = []
-    monkeypatch.setattr(queue, "send", lambda *asked: sent.append(asked) or True)
+    monkeypatch.setattr(queue, "send", lambda *args: sent.append(args) or True)
     Campaign.objects.filter(pk=rows["campaign"].pk).update(finished_at=None)
     if ends == "it has ended":
         with django_capture_on_commit_callbacks(execute=True):
             dispatch.finish_campaigns()
         assert (queue.RESULTS, [rows["campaign"].pk]) in sent
     make_ready(rows["campaign"].pk)
-    assert bool(made) == (ends == "it has ended")
+    assert bool(readers) == (ends == "it has ended")

@@ -12,7 +12,7 @@ from campaigns.engine.services.dispatch import admit_runs
 from campaigns.models import Probe
 from campaigns.operations.services.load_control import announce_host
 from campaigns.probes.services.probes import finish_probe, settle_campaign
-from tests.campaigns.campaign_form import cells, fields, new_url, started
+from tests.campaigns.campaign_form import cells, fields, new_url, start_by_form
 from tests.engine.scenes import owner_of
 from tests.pages import text_of
 
@@ -27,7 +27,7 @@ SILENT = {**OK, "status": None, "reason": "", "error": "first_byte_timeout", "re
 @pytest.fixture
 def campaign(as_editor, project, target, version):
     """With a plan on HTTP and on HTTPS, started."""
-    return started(as_editor, project, target, version)
+    return start_by_form(as_editor, project, target, version)
 
 
 def answer(*results) -> None:
@@ -54,16 +54,16 @@ def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campai
 
 def test_what_answered_can_be_measured_without_what_did_not(as_editor, campaign):
     answer(OK, REFUSED)
-    found = re.search(r'href="([^"]+again=[^"]+)"', page_of(as_editor, campaign)).group(1)
-    cells_again = as_editor.get(unescape(found)).context["form"].known()["cells"]
+    link = re.search(r'href="([^"]+again=[^"]+)"', page_of(as_editor, campaign)).group(1)
+    cells_again = as_editor.get(unescape(link)).context["form"].known()["cells"]
     both = [(test.endpoint.scheme, test.endpoint_id) for test in campaign.tests.all()]
     assert [f".{dict(both)['http']}." in cell for cell in cells_again] == [True]
 
 
 def test_each_check_and_value_has_its_result(as_editor, campaign):
-    taken = {"rule": "id = json: $.id", "holds": True, "came": "", "value": "12345"}
+    value_rule = {"rule": "id = json: $.id", "holds": True, "came": "", "value": "12345"}
     failed = {"rule": "text: Welcome", "holds": False, "came": "the body is empty", "value": None}
-    answer({**OK, "rules": [taken]}, {**OK, "rules": [taken, failed]})
+    answer({**OK, "rules": [value_rule]}, {**OK, "rules": [value_rule, failed]})
     page = page_of(as_editor, campaign)
     assert "200 OK, but the plan expects text: Welcome (POST / on https" in page
     assert "id = json: $.id → 12345" in page
@@ -87,12 +87,12 @@ def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, 
 def test_a_certificate_that_is_accepted_on_hold_is_tried_again_and_used_by_the_runs(
     as_editor, campaign
 ):
-    shown = {**CERTIFICATE, "sha256": "ab" * 32}
-    answer(OK, {**SILENT, "error": "tls_self_signed", "certificates": [shown]})
+    certificate = {**CERTIFICATE, "sha256": "ab" * 32}
+    answer(OK, {**SILENT, "error": "tls_self_signed", "certificates": [certificate]})
     probe = Probe.objects.latest("pk")
     accept = reverse("probe-accept", args=[probe.pk])
-    answered = as_editor.post(accept, {"fingerprint": "ab" * 32})
-    assert answered.url == reverse("campaign-detail", args=[campaign.pk])
+    response = as_editor.post(accept, {"fingerprint": "ab" * 32})
+    assert response.url == reverse("campaign-detail", args=[campaign.pk])
     campaign.refresh_from_db()
     assert campaign.held_at is None
     runs = campaign.runs.filter(test__endpoint=probe.endpoint)
@@ -111,12 +111,12 @@ def test_a_share_link_does_not_show_them(client, project, campaign):
 def test_the_form_tries_what_is_ticked_and_shows_what_came_back(
     as_editor, project, target, version
 ):
-    ticked = cells(version, target, ("http", "new"), ("http", "keep-alive"), ("https", "new"))
-    tried = as_editor.post(new_url(project), fields(ticked, **{"try": "1"}))
-    assert tried.status_code == 200
+    ticks = cells(version, target, ("http", "new"), ("http", "keep-alive"), ("https", "new"))
+    trial = as_editor.post(new_url(project), fields(ticks, **{"try": "1"}))
+    assert trial.status_code == 200
     assert not project.campaigns.exists()
-    assert "data-awaited" in text_of(tried)
+    assert "data-awaited" in text_of(trial)
     answer(OK, MISSING)
-    shown = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked))
-    assert "404 Not Found" in text_of(shown)
-    assert "data-awaited" not in text_of(shown)
+    estimate = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticks))
+    assert "404 Not Found" in text_of(estimate)
+    assert "data-awaited" not in text_of(estimate)

@@ -38,11 +38,11 @@ NOUNS += ["first", "figures"]
 NOUNS += ["run", "shard", "event", "summary", "use", "machine", "output", "failure", "user"]
 
 
-class Watched(Cache):
+class CountingCache(Cache):
     """Says what pages were made, and which tables they read."""
 
     def __init__(self):
-        self.made, self.read = 0, set()
+        self.n_made, self.read = 0, set()
         self.forget()
 
     def forget(self):
@@ -50,14 +50,14 @@ class Watched(Cache):
         super().__init__(200)
 
     def get(self, key, make):
-        def watched():
-            self.made += 1
-            with CaptureQueriesContext(connection) as seen:
+        def make_and_count():
+            self.n_made += 1
+            with CaptureQueriesContext(connection) as queries:
                 page = make()
-            self.read |= {table for each in seen for table in tables_in(each["sql"])}
+            self.read |= {table for each in queries for table in tables_in(each["sql"])}
             return page
 
-        return super().get(key, watched)
+        return super().get(key, make_and_count)
 
 
 def tables_in(sql: str) -> set[str]:
@@ -65,11 +65,11 @@ def tables_in(sql: str) -> set[str]:
 
 
 @pytest.fixture
-def kept(monkeypatch) -> Watched:
+def cache(monkeypatch) -> CountingCache:
     """An empty memory."""
-    watched = Watched()
-    monkeypatch.setattr(kept_pages, "_KEPT", watched)
-    return watched
+    memory = CountingCache()
+    monkeypatch.setattr(kept_pages, "_KEPT", memory)
+    return memory
 
 
 @pytest.fixture(scope="module")
@@ -80,14 +80,14 @@ def rows_as_made(rows_of_the_file) -> Rows:
     rows["output"].added_by = rows["user"]
     rows["output"].save()
     rows["use"], _ = RunUse.objects.get_or_create(run=run, defaults={"project": rows["project"]})
-    tried = rows["probe"]
+    probe = rows["probe"]
     rows["first"] = Probe.objects.create(
         campaign=campaign,
-        endpoint=tried.endpoint,
+        endpoint=probe.endpoint,
         plan_version=rows["version"],
-        request=tried.request | {"timeouts": {}},
-        finished_at=tried.finished_at,
-        result=tried.result,
+        request=probe.request | {"timeouts": {}},
+        finished_at=probe.finished_at,
+        result=probe.result,
     )
     texts = {"request": "GET /", "reply": "", "detail": ""}
     rows["failure"] = FailureExample.objects.create(
@@ -134,7 +134,7 @@ def write(row) -> None:
 
 
 @pytest.mark.parametrize("noun", PAGES)
-def test_it_reads_as_the_page_that_is_not_kept(kept, rows, noun, monkeypatch):
+def test_it_reads_as_the_page_that_is_not_kept(cache, rows, noun, monkeypatch):
     alice = browser_of(User.objects.get(username="alice"))
     pages = [page(alice, rows, noun) for _ in range(2)]
 
@@ -145,14 +145,14 @@ def test_it_reads_as_the_page_that_is_not_kept(kept, rows, noun, monkeypatch):
         monkeypatch.setattr(views, "kept_page", not_kept)
     fresh = as_read(page(alice, rows, noun))
     assert [as_read(each) for each in pages] == [fresh, fresh]
-    assert kept.made == 1
+    assert cache.n_made == 1
 
 
 @pytest.mark.parametrize("noun", PAGES)
-def test_every_table_that_it_reads_is_looked_at(kept, rows, noun):
+def test_every_table_that_it_reads_is_looked_at(cache, rows, noun):
     page(browser_of(User.objects.get(username="alice")), rows, noun)
-    assert "campaigns_runsummary" in kept.read
-    assert kept.read - DECIDE_RIGHTS - SECONDS <= tables_in(_ROWS)
+    assert "campaigns_runsummary" in cache.read
+    assert cache.read - DECIDE_RIGHTS - SECONDS <= tables_in(_ROWS)
 
 
 def test_whatever_is_written_it_is_made_anew(rows):
@@ -163,15 +163,15 @@ def test_whatever_is_written_it_is_made_anew(rows):
 
 
 def test_a_row_that_is_gone_or_new_makes_it_anew_and_another_campaign_s_does_not(rows):
-    seen = [rows_of_run(rows["run"].pk)]
+    keys = [rows_of_run(rows["run"].pk)]
     write(rows["draft"])
     write(rows["queued"])
-    assert rows_of_run(rows["run"].pk) == seen[0]
+    assert rows_of_run(rows["run"].pk) == keys[0]
     rows["machine"].delete()
-    seen.append(rows_of_run(rows["run"].pk))
+    keys.append(rows_of_run(rows["run"].pk))
     rows["machine"].save(force_insert=True)
-    seen.append(rows_of_run(rows["run"].pk))
-    assert len(set(seen)) == 3
+    keys.append(rows_of_run(rows["run"].pk))
+    assert len(set(keys)) == 3
 
 
 def test_an_earlier_measurement_of_its_reference_makes_it_anew(rows):
@@ -182,30 +182,30 @@ def test_an_earlier_measurement_of_its_reference_makes_it_anew(rows):
     earlier = make_test(other, rows["version"], endpoint=figures.endpoint, injectors=2)
     figures.pk, figures.campaign = earlier.pk, other
     figures.started_at -= timedelta(days=1)
-    seen = [rows_of_campaign(own)]
+    keys = [rows_of_campaign(own)]
     figures.save(force_insert=True)
-    seen.append(rows_of_campaign(own))
+    keys.append(rows_of_campaign(own))
     write(figures)
-    seen.append(rows_of_campaign(own))
-    assert len(set(seen)) == 3
+    keys.append(rows_of_campaign(own))
+    assert len(set(keys)) == 3
     Target.objects.filter(endpoints=figures.endpoint).update(tags=[])
-    seen = rows_of_campaign(own)
+    before = rows_of_campaign(own)
     write(figures)
-    assert rows_of_campaign(own) == seen
+    assert rows_of_campaign(own) == before
 
 
-def test_readers_with_the_same_rights_share_it_and_see_their_own_name(kept, rows):
+def test_readers_with_the_same_rights_share_it_and_see_their_own_name(cache, rows):
     make_membership(rows["project"], make_user("victor"), Role.VIEWER)
     pages = {
         name: page(browser_of(User.objects.get(username=name)), rows) for name in ("vera", "victor")
     }
-    assert kept.made == 1
+    assert cache.n_made == 1
     for name, other in (("vera", "victor"), ("victor", "vera")):
-        seen = f">{name}<" in pages[name], f">{other}<" in pages[name]
-        assert seen == (True, False)
+        names = f">{name}<" in pages[name], f">{other}<" in pages[name]
+        assert names == (True, False)
 
 
-def test_who_may_do_more_sees_more(kept, rows):
+def test_who_may_do_more_sees_more(cache, rows):
     may_share = {
         name: "share-dialog" in page(browser_of(User.objects.get(username=name)), rows)
         for name in ("alice", "vera", "oscar")
@@ -213,7 +213,7 @@ def test_who_may_do_more_sees_more(kept, rows):
     assert may_share == {"alice": True, "vera": False, "oscar": False}
 
 
-def test_who_is_no_member_any_more_gets_nothing(kept, rows):
+def test_who_is_no_member_any_more_gets_nothing(cache, rows):
     vera = User.objects.get(username="vera")
     client = browser_of(vera)
     page(client, rows)
@@ -221,7 +221,7 @@ def test_who_is_no_member_any_more_gets_nothing(kept, rows):
     assert client.get(address(rows, "campaign")).status_code == 404
 
 
-def test_each_reader_gets_a_form_token_that_works(kept, rows):
+def test_each_reader_gets_a_form_token_that_works(cache, rows):
     page(browser_of(User.objects.get(username="alice")), rows, "run")
     bob = browser_of(User.objects.get(username="bob"), enforce_csrf_checks=True)
     token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', page(bob, rows, "run"))[1]
@@ -230,32 +230,32 @@ def test_each_reader_gets_a_form_token_that_works(kept, rows):
     assert bob.post(add, {"csrfmiddlewaretoken": token, "text": "?"}).status_code == 422
 
 
-def test_what_an_address_asks_for_is_another_page(kept, rows):
+def test_what_an_address_asks_for_is_another_page(cache, rows):
     alice = browser_of(User.objects.get(username="alice"))
     for query in ("", "?runs=2", "?runs=2"):
         alice.get(address(rows, "campaign") + query)
-    assert kept.made == 2
+    assert cache.n_made == 2
 
 
 @pytest.mark.parametrize("noun", PAGES)
-def test_a_later_view_reads_only_who_asks_and_what_has_changed(kept, rows, noun):
+def test_a_later_view_reads_only_who_asks_and_what_has_changed(cache, rows, noun):
     alice = browser_of(User.objects.get(username="alice"))
     page(alice, rows, noun)
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         page(alice, rows, noun)
-    assert len(seen) <= 9
+    assert len(queries) <= 9
 
 
 @pytest.mark.parametrize("noun", PAGES)
-def test_a_year_later_it_reads_the_same(kept, rows, noun, monkeypatch):
+def test_a_year_later_it_reads_the_same(cache, rows, noun, monkeypatch):
     Probe.objects.update(finished_at=F("requested_at"))
     client = browser_of(User.objects.get(username="alice"))
-    said, now = as_read(page(client, rows, noun)), timezone.now()
-    kept.forget()
+    text, now = as_read(page(client, rows, noun)), timezone.now()
+    cache.forget()
     monkeypatch.setattr(timezone, "now", lambda: now + timedelta(days=366))
     client = browser_of(User.objects.get(username="alice"))
-    assert as_read(page(client, rows, noun)) == said
-    assert kept.made == 2
+    assert as_read(page(client, rows, noun)) == text
+    assert cache.n_made == 2
 
 
 @pytest.mark.parametrize("noun", PAGES)
@@ -265,7 +265,7 @@ def test_a_number_that_no_row_can_have_is_not_found(db, noun):
 
 
 @pytest.mark.parametrize("noun", ["waiting", "draft"])
-def test_what_has_not_ended_is_not_kept(kept, rows, noun):
+def test_what_has_not_ended_is_not_kept(cache, rows, noun):
     alice = browser_of(User.objects.get(username="alice"))
     alice.get(reverse("campaign-detail", args=[rows[noun].pk]))
-    assert kept.made == 0
+    assert cache.n_made == 0

@@ -11,20 +11,14 @@ from tests.values import plan_spec
 pytestmark = pytest.mark.django_db
 
 
-def listed(project, actor):
-    return with_newest(list_plans(actor).filter(project=project))
-
-
 def test_the_list_has_the_latest_version_of_each(project, as_alice):
     first = make_plan(project, "A")
     make_plan(project, "B")
     edit_plan(
         by=as_alice, plan=first.plan, name="A", spec=plan_spec(model="sequential", requests=5)
     )
-    assert [(plan.name, plan.newest.number) for plan in listed(project, as_alice)] == [
-        ("A", 2),
-        ("B", 1),
-    ]
+    plans = with_newest(list_plans(as_alice).filter(project=project))
+    assert [(plan.name, plan.newest.number) for plan in plans] == [("A", 2), ("B", 1)]
 
 
 def test_a_version_says_what_it_changed(project, as_alice):

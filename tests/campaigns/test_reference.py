@@ -12,7 +12,7 @@ from campaigns.domain.units import THIN
 from campaigns.models import Campaign
 from campaigns.runs.services import keep_figures
 from tests.compare.test_compared_tests import FAST, SLOW, campaigns
-from tests.compare.test_compared_tests import compared as compared
+from tests.compare.test_compared_tests import compare as compare
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.measured import run_in_blocks, same_again
 from tests.values import plan_spec
@@ -32,34 +32,34 @@ def tests(project):
 
 
 @pytest.fixture
-def against(tests, compared):
+def against(tests, compare):
     """Last week's campaign against one in which target and reference took this long."""
 
     def against(target, echo):
         run_in_blocks(tests, [FAST, ECHO])
         later = same_again(tests)
         run_in_blocks(later, [target, echo])
-        return compared(*campaigns(tests, later))
+        return compare(*campaigns(tests, later))
 
     return against
 
 
-def said(comparison) -> str:
+def sentence(comparison) -> str:
     return plain_text(comparison.sentences[0])
 
 
 def test_a_reference_that_did_not_move_leaves_the_target(against):
-    found = against(SLOW, ECHO)
-    (test,) = found.tests
+    comparison = against(SLOW, ECHO)
+    (test,) = comparison.tests
     assert test.said == "slower"
     assert test.can_be_confirmed
-    assert "(0.0" in said(found)
+    assert "(0.0" in sentence(comparison)
 
 
 def test_a_reference_that_moved_leaves_the_environment(against):
-    found = against(SLOW, SLOWER_ECHO)
-    assert found.tests[0].said == "environment"
-    assert "(+15.0" in said(found)
+    comparison = against(SLOW, SLOWER_ECHO)
+    assert comparison.tests[0].said == "environment"
+    assert "(+15.0" in sentence(comparison)
 
 
 def test_a_reference_that_tells_nothing_leaves_both(against):
@@ -67,24 +67,24 @@ def test_a_reference_that_tells_nothing_leaves_both(against):
 
 
 def test_a_reference_is_never_counted(against):
-    found = against(SLOW, SLOWER_ECHO)
-    assert len(found.tests) == 1
-    assert [str(test.label) for test in found.references] != []
-    assert [row.note for row in found.table.rows] == ["", "reference, not counted"]
+    comparison = against(SLOW, SLOWER_ECHO)
+    assert len(comparison.tests) == 1
+    assert [str(test.label) for test in comparison.references] != []
+    assert [row.note for row in comparison.table.rows] == ["", "reference, not counted"]
 
 
-def ended(tests, day: int) -> Campaign:
+def end_on(tests, day: int) -> Campaign:
     """Their campaign, which began on that day and is over."""
-    begun = timezone.now() - timedelta(days=30 - day)
+    start = timezone.now() - timedelta(days=30 - day)
     campaigns = Campaign.objects.filter(pk=tests[0].campaign_id)
-    campaigns.update(started_at=begun, finished_at=begun + timedelta(minutes=1))
+    campaigns.update(started_at=start, finished_at=start + timedelta(minutes=1))
     keep_figures([test.pk for test in tests])
     return campaigns.get()
 
 
 def test_it_is_none_of_the_tests_of_an_answer(tests):
     run_in_blocks(tests, [FAST, WILD_ECHO])
-    answer = campaign_answer(ended(tests, day=1))
+    answer = campaign_answer(end_on(tests, day=1))
     assert [test.test_id for test in answer.tests] == [tests[0].pk]
     assert [test.test_id for test in answer.references] == [tests[1].pk]
     assert answer.matrix is None
@@ -95,13 +95,13 @@ def test_it_is_none_of_the_tests_of_an_answer(tests):
 
 def test_a_campaign_tells_its_reference_and_whether_that_moved(tests):
     run_in_blocks(tests, [FAST, ECHO])
-    first = ended(tests, day=1)
+    first = end_on(tests, day=1)
     assert reference_sentence(first) == f"Reference: 2.00{THIN}ms"
     sentences = {}
     for day, echo in [(2, ECHO), (3, SLOWER_ECHO)]:
         later = same_again(tests)
         run_in_blocks(later, [FAST, echo])
-        sentences[day] = reference_sentence(ended(later, day=day))
+        sentences[day] = reference_sentence(end_on(later, day=day))
     assert sentences[2].startswith(f"Reference: 2.00{THIN}ms, ")
     assert sentences[3].startswith(f"Reference: 2.30{THIN}ms, ")
     assert sentences[2].partition(", ")[2] != sentences[3].partition(", ")[2]
@@ -113,5 +113,5 @@ def test_references_alone_are_tests(tests):
     alone = tests[1:]
     Campaign.objects.get(pk=tests[0].campaign_id).tests.filter(pk=tests[0].pk).delete()
     run_in_blocks(alone, [ECHO])
-    answer = campaign_answer(ended(alone, day=1))
+    answer = campaign_answer(end_on(alone, day=1))
     assert [test.test_id for test in answer.tests] == [tests[1].pk]

@@ -20,18 +20,18 @@ def own_target(settings):
 
 
 @pytest.fixture
-def saved(as_editor, project, target, version):
+def save_draft(as_editor, project, target, version):
     """A draft of one test, with the tick or without."""
 
-    def saved(**ticks):
-        ticked = cells(version, target, ("http", "new"))
-        as_editor.post(new_url(project), fields(ticked, draft="1", **ticks))
+    def save_draft(**ticks):
+        keys = cells(version, target, ("http", "new"))
+        as_editor.post(new_url(project), fields(keys, draft="1", **ticks))
         return Campaign.objects.latest("pk")
 
-    return saved
+    return save_draft
 
 
-def ended(campaign: Campaign) -> Campaign:
+def end(campaign: Campaign) -> Campaign:
     campaign.started_at = campaign.finished_at = timezone.now()
     campaign.save()
     for test in campaign.tests.all():
@@ -40,8 +40,8 @@ def ended(campaign: Campaign) -> Campaign:
     return campaign
 
 
-def test_it_is_ticked_where_one_of_the_tests_has_a_history(saved, as_editor, project, version):
-    campaign = ended(saved())
+def test_it_is_ticked_where_one_of_the_tests_has_a_history(save_draft, as_editor, project, version):
+    campaign = end(save_draft())
     again = as_editor.get(new_url(project), {"again": campaign.pk})
     assert again.context["form"].initial["reference"] is True
     fresh = as_editor.get(new_url(project), {"plan": version.plan_id})
@@ -51,8 +51,8 @@ def test_it_is_ticked_where_one_of_the_tests_has_a_history(saved, as_editor, pro
     assert fresh.context["form"].initial["reference"] is False
 
 
-def test_run_again_and_edit_keep_it_as_it_was(saved, as_editor, project):
-    for draft in (saved(reference="on"), saved()):
+def test_run_again_and_edit_keep_it_as_it_was(save_draft, as_editor, project):
+    for draft in (save_draft(reference="on"), save_draft()):
         had = draft.tests.count() == 2
         for way in ("again", "edit"):
             response = as_editor.get(new_url(project), {way: draft.pk})
@@ -61,10 +61,10 @@ def test_run_again_and_edit_keep_it_as_it_was(saved, as_editor, project):
 
 
 def test_the_estimate_has_its_runs_and_its_time(as_editor, project, target, version):
-    ticked = cells(version, target, ("http", "new"))
+    ticks = cells(version, target, ("http", "new"))
     address = reverse("campaign-estimate", args=[project.pk])
-    without = as_editor.post(address, fields(ticked)).context
-    context = as_editor.post(address, fields(ticked, reference="on")).context
+    without = as_editor.post(address, fields(ticks)).context
+    context = as_editor.post(address, fields(ticks, reference="on")).context
     assert context["estimate"].n_runs == without["estimate"].n_runs + 3
     added_s = context["estimate"].duration_s - without["estimate"].duration_s
     assert added_s == pytest.approx(3 * (4 + 2 + 1))

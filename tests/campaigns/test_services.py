@@ -35,10 +35,7 @@ def test_a_draft_has_its_tests_in_the_order_of_the_cells(project, as_bob):
     campaign = create(as_bob, project, cells=cells)
     assert campaign.state == "draft"
     assert campaign.created_by == as_bob.user
-    assert [
-        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
-        for test in campaign.tests.all()
-    ] == cells
+    assert [cell_of(test) for test in campaign.tests.all()] == cells
     assert not campaign.runs.exists()
 
 
@@ -210,12 +207,12 @@ def test_a_repeat_is_a_draft_with_the_same_cells_and_plan_versions(project, as_b
 
 
 def test_a_repeat_of_a_draft_is_of_the_draft_as_it_was_edited_last(project, as_bob):
-    seen = draft(project, repeats=2, order="blocks")
+    stale = draft(project, repeats=2, order="blocks")
     fields = {"name": "larger", "order": "listed", "pause_s": 4}
-    (cell,) = map(cell_of, seen.tests.all())
-    draft_now = Campaign.objects.get(pk=seen.pk)
+    (cell,) = map(cell_of, stale.tests.all())
+    draft_now = Campaign.objects.get(pk=stale.pk)
     edit_draft(by=as_bob, campaign=draft_now, cells=[cell], repeats=7, **fields)
-    again = repeat_campaign(by=as_bob, campaign=seen)
+    again = repeat_campaign(by=as_bob, campaign=stale)
     assert (again.name, again.repeats, again.order) == ("larger", 7, "listed")
 
 
@@ -224,8 +221,8 @@ def test_a_repeat_of_a_draft_is_of_the_draft_as_it_was_edited_last(project, as_b
 def test_it_refuses_what_was_deleted_since_it_was_chosen(project, as_bob, kind):
     endpoint, version = make_endpoint(make_target(project)), make_plan(project)
     cells = [CampaignCell(version, endpoint, "new")]
-    chosen = {"endpoint": endpoint, "target": endpoint.target, "plan": version.plan}
-    type(chosen[kind]).objects.filter(pk=chosen[kind].pk).delete()
+    rows = {"endpoint": endpoint, "target": endpoint.target, "plan": version.plan}
+    type(rows[kind]).objects.filter(pk=rows[kind].pk).delete()
     with pytest.raises(Refused, match="was deleted meanwhile"):
         create(as_bob, project, cells=cells)
     assert not Campaign.objects.exists()
@@ -247,11 +244,11 @@ def test_it_measures_something_else_and_stays_the_same_campaign(project, as_alic
         sweep=Sweep("injectors", (1, 2)),
         seed=5,
     )
-    found = Campaign.objects.get()
-    assert (found.pk, found.created_by, found.tags) == (campaign.pk, as_alice.user, ["nightly"])
-    assert (found.name, found.repeats, found.order, found.seed) == ("larger", 7, "listed", 5)
-    assert found.perf == "machine"
-    tests = found.tests.values_list("plan_version", "connection_mode", "injectors")
+    row = Campaign.objects.get()
+    assert (row.pk, row.created_by, row.tags) == (campaign.pk, as_alice.user, ["nightly"])
+    assert (row.name, row.repeats, row.order, row.seed) == ("larger", 7, "listed", 5)
+    assert row.perf == "machine"
+    tests = row.tests.values_list("plan_version", "connection_mode", "injectors")
     assert list(tests) == [(cell.plan_version.pk, "keep-alive", count) for count in (1, 2)]
 
 
@@ -264,21 +261,21 @@ def test_once_started_it_is_not_edited(project, as_bob):
 
 def test_what_starts_is_the_draft_as_it_was_edited_last(project, as_alice, as_bob):
     """Whoever starts it has read the row before."""
-    seen = create(as_alice, project, repeats=2, order="blocks", seed=4)
+    stale = create(as_alice, project, repeats=2, order="blocks", seed=4)
     cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")
     fields = {"name": "larger", "order": "listed", "pause_s": 0, "seed": 5}
-    draft = Campaign.objects.get(pk=seen.pk)
+    draft = Campaign.objects.get(pk=stale.pk)
     edit_draft(by=as_bob, campaign=draft, cells=[cell], repeats=7, **fields)
-    start_campaign(by=as_alice, campaign=seen, anyway=True)
-    assert seen.runs.count() == seen.repeats == 7
-    assert {run.frozen.seed for run in seen.runs.all()} == {5}
+    start_campaign(by=as_alice, campaign=stale, anyway=True)
+    assert stale.runs.count() == stale.repeats == 7
+    assert {run.frozen.seed for run in stale.runs.all()} == {5}
 
 
 def test_one_that_was_archived_meanwhile_does_not_start(project, as_alice):
-    seen = create(as_alice, project)
-    archive_items(by=as_alice, items=[Campaign.objects.get(pk=seen.pk)])
+    stale = create(as_alice, project)
+    archive_items(by=as_alice, items=[Campaign.objects.get(pk=stale.pk)])
     with pytest.raises(Refused, match="archived"):
-        start_campaign(by=as_alice, campaign=seen, anyway=True)
+        start_campaign(by=as_alice, campaign=stale, anyway=True)
 
 
 def test_what_cannot_be_measured_leaves_it_as_it_was(project, as_bob, as_vera):
@@ -326,8 +323,8 @@ def test_each_run_of_a_sweep_sends_the_plan_with_one_number_replaced(project, as
     version = make_plan(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=5))
     cell = CampaignCell(version, make_endpoint(make_target(project)), "new")
     rates = Sweep("rate_per_s", (100, 250.5))
-    made = create(as_bob, project, cells=[cell], sweep=rates, repeats=1, order="listed")
-    again = repeat_campaign(by=as_bob, campaign=made)
+    campaign = create(as_bob, project, cells=[cell], sweep=rates, repeats=1, order="listed")
+    again = repeat_campaign(by=as_bob, campaign=campaign)
     start_campaign(by=as_bob, campaign=again)
     runs = again.runs.order_by("position")
     assert [run.snapshot["plan"]["load"]["rate_per_s"] for run in runs] == [100, 250.5]

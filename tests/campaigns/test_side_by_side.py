@@ -6,7 +6,7 @@ import re
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.queries.cells import CampaignCell, estimate_cells
+from campaigns.campaigns.queries.cells import CampaignCell, cell_of, estimate_cells
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.campaigns.views.campaign_tiles import progress_of
@@ -52,11 +52,20 @@ RATE = {"model": "open", "rate_per_s": 200, "duration_s": 30}
 PACE = {"type": "pace", "slice_s": 0.1, "gap_s": 0.0, "rate_per_s": 200.0, "asked_per_s": 200.0}
 
 
-def drafted(project, load=RATE, cells=None, **fields) -> Campaign:
+def cells_of_schemes(project, plan) -> list[CampaignCell]:
+    """HTTP and HTTPS of one target."""
+    target = make_target(project)
+    return [CampaignCell(plan, make_endpoint(target, each), "new") for each in ("http", "https")]
+
+
+def cells_of_servers(project, names) -> list[CampaignCell]:
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    return [CampaignCell(plan, make_endpoint(make_target(project, each)), "new") for each in names]
+
+
+def make_draft(project, load=RATE, cells=None, **fields) -> Campaign:
     if cells is None:
-        plan, target = make_plan(project, spec=plan_spec(**load)), make_target(project)
-        ends = make_endpoint(target), make_endpoint(target, scheme="https")
-        cells = [CampaignCell(plan, each, "new") for each in ends]
+        cells = cells_of_schemes(project, make_plan(project, spec=plan_spec(**load)))
     values = {"by": owner_of(project), "project": project, "name": "x", "cells": cells, **fields}
     return create_campaign(**values)
 
@@ -85,9 +94,9 @@ def sending(project):
 
     def send(n_rounds: int, times_us=(1000, 1000), failed=(0, 0), **fields):
         host(slots=1)
-        campaign = drafted(project, **fields)
+        campaign = make_draft(project, **fields)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
-        lease = begun_pass()
+        lease = begin_pass()
         lines = [line(number, times_us, failed) for number in range(n_rounds)]
         record_rounds(lease=lease, lines=[PACE, *lines])
         return campaign, lease
@@ -95,7 +104,7 @@ def sending(project):
     return send
 
 
-def begun_pass():
+def begin_pass():
     """The lease of the next one, under way."""
     assert dispatch.admit_runs() == 1
     lease = claim_shard(worker="w", host="host 1")
@@ -108,8 +117,9 @@ def begun_pass():
     return lease
 
 
-def end(campaign: Campaign, lease, times_us=(1000, 1000)) -> None:
-    end_turns(lease, times_us)
+def end(campaign: Campaign, *leases, times_us=(1000, 1000)) -> None:
+    for lease in leases:
+        end_turns(lease, times_us)
     dispatch.finish_campaigns()
     campaign.refresh_from_db()
     assert campaign.state == "done"
@@ -134,7 +144,7 @@ def end_turns(lease, times_us=(1000, 1000)) -> None:
     endings.finalise_runs()
 
 
-def said(campaign: Campaign) -> str:
+def sentence(campaign: Campaign) -> str:
     return plain_text(campaign_answer(Campaign.objects.get(pk=campaign.pk)).sentence)
 
 
@@ -144,7 +154,7 @@ def states(model) -> list[str]:
 
 def test_the_time_goes_where_the_rounds_say_whatever_stalls_the_seconds_have(sending):
     campaign, lease = sending(16, (1000, 2000))
-    end(campaign, lease, (7000, 9000))
+    end(campaign, lease, times_us=(7000, 9000))
     [overhead] = campaign_answer(campaign).overheads
     assert overhead.split.is_typical
     for row, wait_ms in zip(overhead.split.rows, (1, 2), strict=True):
@@ -157,9 +167,7 @@ def test_arms_in_turns_have_a_word_for_each_flow(sending, project):
     flows = [{"name": "browse", "share": 9, "steps": 1}, {"name": "buy", "share": 1, "steps": 1}]
     load = {**RATE, "arrival_unit": "session"}
     spec = {"steps": [{"path": "/"}, {"path": "/pay"}], "load": load, "flows": flows}
-    plan, target = make_plan(project, spec=spec), make_target(project)
-    ends = make_endpoint(target), make_endpoint(target, scheme="https")
-    campaign, lease = sending(40, cells=[CampaignCell(plan, each, "new") for each in ends])
+    campaign, lease = sending(40, cells=cells_of_schemes(project, make_plan(project, spec=spec)))
     rows = []
     for arm, pay_us in enumerate((2000, 3000)):
         for second in range(20):
@@ -168,8 +176,8 @@ def test_arms_in_turns_have_a_word_for_each_flow(sending, project):
     record_seconds(lease=lease, seconds=rows)
     end(campaign, lease)
     answer = campaign_answer(campaign)
-    (told,) = [each for each in answer.grounds if "flow" in each]
-    assert told.replace("\u202f", " ").startswith("The flow buy is 50 % slower (")
+    (ground,) = [each for each in answer.grounds if "flow" in each]
+    assert ground.replace("\u202f", " ").startswith("The flow buy is 50 % slower (")
     (overhead,) = answer.overheads
     rows = {row.label: row for row in overhead.table.rows if row.kind == "flow"}
     ratios = {label: (row.cells[3].value, row.cells[-1].value) for label, row in rows.items()}
@@ -226,24 +234,21 @@ def test_a_pass_whose_launcher_is_lost_ends_as_a_whole(sending):
 )
 def test_the_answer_is_there_while_they_take_turns(sending, times_us, words):
     campaign, _ = sending(40, times_us)
-    assert said(campaign).replace("\u202f", " ").startswith(f"So far {words} (")
+    assert sentence(campaign).replace("\u202f", " ").startswith(f"So far {words} (")
 
 
 def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end(project, sending):
-    plan = make_plan(project, spec=plan_spec(**RATE))
-    names, times_us = ("apache", "nginx", "caddy"), (1300, 1000, 1600)
-    servers = (make_endpoint(make_target(project, name)) for name in names)
-    cells = [CampaignCell(plan, each, "new") for each in servers]
+    cells, times_us = cells_of_servers(project, ("apache", "nginx", "caddy")), (1300, 1000, 1600)
     campaign, lease = sending(40, times_us, failed=(0, 0, 0), cells=cells)
     answer = campaign_answer(campaign)
     assert answer.matrix is None
-    assert "nginx" in said(campaign)
-    assert "faster" in said(campaign)
+    assert "nginx" in sentence(campaign)
+    assert "faster" in sentence(campaign)
     assert [bool(each.narrowing) for each in answer.overheads] == [True, True]
-    end(campaign, lease, times_us)
+    end(campaign, lease, times_us=times_us)
     answer = campaign_answer(Campaign.objects.get(pk=campaign.pk))
     assert not answer.overheads
-    assert said(campaign).startswith("nginx is the fastest, then apache, then caddy at ")
+    assert sentence(campaign).startswith("nginx is the fastest, then apache, then caddy at ")
     apache, nginx, _ = answer.matrix.rows[0].cells
     # One follows from the other and the difference beside them.
     ratio = nginx.against.interval.ratio
@@ -253,17 +258,15 @@ def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end
 
 def test_many_servers_narrow_look_by_look_and_have_an_order_at_the_end(project, sending):
     """As many as may take turns."""
-    plan = make_plan(project, spec=plan_spec(**RATE))
-    servers = [make_endpoint(make_target(project, f"web {n}")) for n in range(16)]
-    cells = [CampaignCell(plan, each, "new") for each in servers]
+    cells = cells_of_servers(project, [f"web {n}" for n in range(16)])
     times_us = [*[1000] * 8, *range(1200, 2800, 200)]
     campaign, lease = sending(26, times_us, failed=[0] * 16, cells=cells)
     overheads = campaign_answer(campaign).overheads
     assert [each.word for each in overheads] == ["no practical difference"] * 7 + ["slower"] * 8
-    assert said(campaign).startswith("So far web 8 is"), "what is clear comes first"
+    assert sentence(campaign).startswith("So far web 8 is"), "what is clear comes first"
     assert {tuple(look["rounds"] for look in each.narrowing) for each in overheads} == {(16, 24)}
-    end(campaign, lease, times_us)
-    assert "are the fastest of 16 at " in said(campaign)
+    end(campaign, lease, times_us=times_us)
+    assert "are the fastest of 16 at " in sentence(campaign)
 
 
 def test_rounds_that_were_looked_at_are_not_worked_out_again(sending, monkeypatch):
@@ -305,26 +308,24 @@ def test_servers_are_compared_at_each_of_several_plans(project, sending):
     times_us = (1000, 2000) * 3
     campaign, lease = sending(40, times_us, failed=[0] * 6, cells=cells)
     assert [each.word for each in campaign_answer(campaign).overheads] == ["slower"] * 3
-    end(campaign, lease, times_us)
-    assert said(campaign).startswith("apache is faster than nginx at all 3 plans, by 0.97")
+    end(campaign, lease, times_us=times_us)
+    assert sentence(campaign).startswith("apache is faster than nginx at all 3 plans, by 0.97")
 
 
 def test_of_two_servers_the_answer_is_how_they_compare(project, sending):
-    plan = make_plan(project, spec=plan_spec(**RATE))
-    servers = (make_endpoint(make_target(project, name)) for name in ("apache", "nginx"))
-    campaign, lease = sending(40, cells=[CampaignCell(plan, each, "new") for each in servers])
+    campaign, lease = sending(40, cells=cells_of_servers(project, ("apache", "nginx")))
     end(campaign, lease)
     words = (
         "nginx shows no practical difference from apache on new connections (−0.5 to +1.1\u202f%)."
     )
-    assert said(campaign) == words
+    assert sentence(campaign) == words
 
 
 def test_before_there_are_enough_rounds_no_word_is_said(sending):
     campaign, lease = sending(6, (1000, 4000))
-    assert said(campaign) == "The arms take turns. The first answer comes after 16 rounds."
+    assert sentence(campaign) == "The arms take turns. The first answer comes after 16 rounds."
     end(campaign, lease)
-    assert "HTTPS is about 4.0\u202f× slower" in said(campaign)
+    assert "HTTPS is about 4.0\u202f× slower" in sentence(campaign)
 
 
 def test_times_of_an_arm_that_fails_are_not_compared(sending):
@@ -332,7 +333,7 @@ def test_times_of_an_arm_that_fails_are_not_compared(sending):
     (overhead,) = campaign_answer(campaign).overheads
     assert overhead.word == ""
     assert "More than a tenth of the requests to HTTPS failed" in overhead.word_reason
-    assert overhead.word_reason in said(campaign)
+    assert overhead.word_reason in sentence(campaign)
 
 
 def test_what_varies_too_much_says_how_long_it_would_take(sending):
@@ -348,28 +349,25 @@ def test_what_varies_too_much_says_how_long_it_would_take(sending):
 def test_what_will_settle_within_its_limit_says_when_before_anything_else(sending):
     campaign, lease = sending(0, limit_s=60)
     record_rounds(lease=lease, lines=wild_lines(range(24), 0.9, 1.12))
-    assert re.match(r"Settles in about [0-9]+ s\. So far ", said(campaign))
+    assert re.match(r"Settles in about [0-9]+ s\. So far ", sentence(campaign))
     record_rounds(lease=lease, lines=wild_lines(range(24, 36), 0.3, 3))
-    assert said(campaign).startswith("So far "), "its limit comes first"
+    assert sentence(campaign).startswith("So far "), "its limit comes first"
 
 
 def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_says(
     sending, project, client
 ):
     campaign, lease = sending(0, pause_s=0)
-    wild = random.Random(3)
-    for number in range(24):
-        times_us = [1000 * wild.uniform(0.9, 1.12) for _ in range(2)]
-        record_rounds(lease=lease, lines=[line(number, times_us)])
+    record_rounds(lease=lease, lines=wild_lines(range(24), 0.9, 1.12))
     end(campaign, lease)
     client.force_login(owner_of(project).user)
     step = client.get(f"/campaigns/{campaign.pk}/").context["next_step"]
     assert step.label.startswith("Measure ")
     tables = client.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
     assert tables["overheads"][0]["more_s"] == step.more_s
-    asked = {"blocks": step.blocks, "after": campaign.repeats, "more_s": int(step.more_s)}
-    client.post(f"/campaigns/{campaign.pk}/blocks/", asked)
-    more = begun_pass()
+    fields = {"blocks": step.blocks, "after": campaign.repeats, "more_s": int(step.more_s)}
+    client.post(f"/campaigns/{campaign.pk}/blocks/", fields)
+    more = begin_pass()
     turns = Run.objects.get(pk=more.run_id).frozen.turns
     assert (turns.limit_s, turns.until_settled) == (step.more_s, False)
     lines = [line(number, (1000, 1000)) for number in range(100)]
@@ -385,7 +383,7 @@ def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_
 def test_the_ratio_of_the_means_is_that_of_the_means_beside_it(sending):
     campaign, lease = sending(40, (1000, 2000))
     # What came after the last look is in the means, and in no round.
-    end(campaign, lease, (1000, 2600))
+    end(campaign, lease, times_us=(1000, 2600))
     (overhead,) = campaign_answer(campaign).overheads
     (row,) = [each for each in overhead.table.rows if each.kind == "mean"]
     before, after, _, ratio, low, high = [each.value for each in row.cells[:6]]
@@ -395,29 +393,26 @@ def test_the_ratio_of_the_means_is_that_of_the_means_beside_it(sending):
 
 def test_an_unequal_pair_is_told_with_the_bounds_of_all_percentiles_that_have_any(sending):
     campaign, lease = sending(40, (1000, 2000))
-    end(campaign, lease, (1000, 2000))
+    end(campaign, lease, times_us=(1000, 2000))
     (overhead,) = campaign_answer(campaign).overheads
-    told = {row["metric"]: (row["low"], row["high"]) for row in overhead.forest}
-    assert list(told) == ["median without the injector's part", "average", "measured p50"]
-    assert all(1.88 < low < high < 2.05 for low, high in told.values())
+    bounds = {row["metric"]: (row["low"], row["high"]) for row in overhead.forest}
+    assert list(bounds) == ["median without the injector's part", "average", "measured p50"]
+    assert all(1.88 < low < high < 2.05 for low, high in bounds.values())
     assert overhead.confidence == 0.99
 
 
 def test_two_campaigns_of_one_pass_are_compared_by_stretches_of_their_rounds(sending, project):
     first, lease = sending(40, (1000, 1000))
     end(first, lease)
-    cells = [
-        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
-        for test in first.tests.order_by("position")
-    ]
+    cells = [cell_of(test) for test in first.tests.order_by("position")]
     second, lease = sending(40, (1200, 1000), cells=cells)
     end(second, lease)
     sides = [
         measured_tests(list(each.tests.order_by("position")), measured_runs(each.runs.all()))
         for each in (first, second)
     ]
-    found = [compare(second, ArmPair(*pair, is_chosen=True)) for pair in zip(*sides, strict=True)]
-    assert [each.judged.word for each in found] == [Word.SLOWER, Word.SAME]
+    pairs = [compare(second, ArmPair(*pair, is_chosen=True)) for pair in zip(*sides, strict=True)]
+    assert [each.judged.word for each in pairs] == [Word.SLOWER, Word.SAME]
 
 
 def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sending, project):
@@ -426,10 +421,7 @@ def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sendi
     assert may_be_baseline(campaign)
     tests = list(campaign.tests.all())
     make_baseline(by=owner_of(project), project=project, name="1.0", tests=tests)
-    cells = [
-        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
-        for test in campaign.tests.order_by("position")
-    ]
+    cells = [cell_of(test) for test in campaign.tests.order_by("position")]
     later, lease = sending(40, (1500, 1000), cells=cells)
     end(later, lease)
     against = TestFigures.objects.filter(campaign=later).order_by("test__position")
@@ -438,7 +430,7 @@ def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sendi
 
 def test_stages_are_measured_side_by_side_to_their_end(project):
     stages = [{"duration_s": 8, "from_per_s": rate} for rate in (50, 100, 50)]
-    campaign = drafted(project, {"model": "open", "stages": stages}, limit_s=10)
+    campaign = make_draft(project, {"model": "open", "stages": stages}, limit_s=10)
     assert campaign.order == "side_by_side"
     host(slots=1)
     start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
@@ -465,17 +457,17 @@ def test_the_rungs_of_a_ladder_take_turns(sending, project):
     cells = [CampaignCell(*arm) for arm in arms]
     campaign, lease = sending(40, times_us, failed=(0,) * 4, cells=cells)
     assert re.match(
-        "So far on a new connection HTTPS/1.1, TLS 1.2 is 4.0\\d?\u202f× slower", said(campaign)
+        "So far on a new connection HTTPS/1.1, TLS 1.2 is 4.0\\d?\u202f× slower", sentence(campaign)
     )
-    end(campaign, lease, times_us)
-    found = campaign_answer(campaign).ladder
-    assert (found.metric, found.in_turns) == ("typical", True)
-    steps = [rung.before for rung in found.rungs[1:]]
+    end(campaign, lease, times_us=times_us)
+    ladder = campaign_answer(campaign).ladder
+    assert (ladder.metric, ladder.in_turns) == ("typical", True)
+    steps = [rung.before for rung in ladder.rungs[1:]]
     assert [step.word for step in steps] == [Word.SLOWER, Word.FASTER, Word.SAME]
-    for step in [*steps, *(rung.plain for rung in found.rungs[1:])]:
+    for step in [*steps, *(rung.plain for rung in ladder.rungs[1:])]:
         low, high = step.row.ends
         assert low <= step.ratio <= high, "percentages follow from the times beside them"
-    assert re.search("TLS 1.2 is 4.0\\d?\u202f× slower than HTTP \\(", said(campaign))
+    assert re.search("TLS 1.2 is 4.0\\d?\u202f× slower than HTTP \\(", sentence(campaign))
     by_mean = campaign_answer(campaign, metric="mean").ladder
     assert [rung.plain.word for rung in by_mean.rungs[1:]] == [Word.SLOWER] * 3
     # What forbids a word by medians forbids one by any metric.
@@ -487,19 +479,19 @@ def test_the_rungs_of_a_ladder_take_turns(sending, project):
 
 
 @pytest.fixture
-def watched(project):
+def machine_cells(project):
     """The cells of HTTP and HTTPS on a machine of which an agent tells."""
     rule = {"metric": "target_cpu", "limit": 80, "unit": "%"}
     slow = {"metric": "p95", "limit": 500}
     plan = make_plan(project, spec=plan_spec(**RATE) | {"thresholds": [rule, slow]})
-    target = make_target(project)
+    cells = cells_of_schemes(project, plan)
+    target = cells[0].endpoint.target
     Exporter.objects.create(target=target, name="shop-1", url="http://127.0.0.1:9800/metrics")
-    ends = make_endpoint(target), make_endpoint(target, scheme="https")
-    return [CampaignCell(plan, each, "new") for each in ends]
+    return cells
 
 
-def test_arms_on_a_watched_machine_are_sent_alone_after_their_turns(project, watched):
-    campaign = drafted(project, cells=watched)
+def test_arms_on_a_watched_machine_are_sent_alone_after_their_turns(project, machine_cells):
+    campaign = make_draft(project, cells=machine_cells)
     assert campaign.order == "side_by_side"
     host(slots=1)
     start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
@@ -510,13 +502,13 @@ def test_arms_on_a_watched_machine_are_sent_alone_after_their_turns(project, wat
     rules = [{rule.metric for rule in run.frozen.plan.thresholds} for run in runs]
     assert rules == [{"p95"}] * 2 + [{"target_cpu"}] * 6, "each rule where it can be told"
     estimate = estimate_cells(
-        watched, in_turns=True, limit_s=None, until_settled=True, repeats=1, pause_s=0
+        machine_cells, in_turns=True, limit_s=None, until_settled=True, repeats=1, pause_s=0
     )
     assert estimate.n_runs == 8
 
 
-def test_what_a_machine_did_is_compared_by_the_runs_of_single_arms(sending, watched):
-    campaign, lease = sending(40, (1000, 2000), cells=watched)
+def test_what_a_machine_did_is_compared_by_the_runs_of_single_arms(sending, machine_cells):
+    campaign, lease = sending(40, (1000, 2000), cells=machine_cells)
     end_turns(lease)
     for run in campaign.runs.filter(is_alone=True):
         tell([measure(run, 9_000, n=1200, seconds=6)], {"http": [5.0] * 3, "https": [7.0] * 3})
@@ -539,32 +531,29 @@ def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project):
         ({"model": "open", "stages": [{"duration_s": 1000, "from_per_s": 50}]}, "The stages of 2"),
         ({"model": "open", "stages": [{"duration_s": 1, "from_per_s": 50}]}, "A round takes 0.4 s"),
     ]:
-        campaign = drafted(project, load)
+        campaign = make_draft(project, load)
         assert (campaign.order, campaign.repeats) == ("blocks", 5)
         with pytest.raises(Refused, match=f"{why}.* Choose counterbalanced blocks."):
-            drafted(project, load, order="side_by_side")
+            make_draft(project, load, order="side_by_side")
 
 
 def test_one_arm_alone_and_a_sweep_over_processes_are_measured_in_blocks(project):
-    campaign = drafted(project)
+    campaign = make_draft(project)
     assert (campaign.order, campaign.repeats) == ("side_by_side", 1)
-    cells = [
-        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
-        for test in campaign.tests.all()
-    ]
-    assert drafted(project, cells=cells[:1]).order == "blocks"
-    assert drafted(project, cells=cells, injectors=2).order == "side_by_side"
-    assert drafted(project, cells=cells, sweep=Sweep(INJECTORS, (1, 2))).order == "blocks"
+    cells = [cell_of(test) for test in campaign.tests.all()]
+    assert make_draft(project, cells=cells[:1]).order == "blocks"
+    assert make_draft(project, cells=cells, injectors=2).order == "side_by_side"
+    assert make_draft(project, cells=cells, sweep=Sweep(INJECTORS, (1, 2))).order == "blocks"
 
 
 @pytest.fixture
-def shared(project):
+def two_processes(project):
     """(campaign, leases) of two arms in two injector processes, whose trial is over."""
 
     def send(hosts=("host 1", "host 1"), **fields):
         for name in set(hosts):
             host(slots=2, name=name)
-        campaign = drafted(project, injectors=2, **fields)
+        campaign = make_draft(project, injectors=2, **fields)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         assert dispatch.admit_runs() == 1
         assert taken_slots() == 2
@@ -583,21 +572,19 @@ def shared(project):
     return send
 
 
-def pace(**found) -> dict:
+def pace(**fields) -> dict:
     common = {"keeps_up": True, "connections": [4, 4], "clock_error_us": 4000}
-    return PACE | common | found
+    return PACE | common | fields
 
 
-def end_all(campaign: Campaign, leases) -> None:
+def begin_all(leases) -> None:
     for lease in leases:
-        end_turns(lease)
-    dispatch.finish_campaigns()
-    campaign.refresh_from_db()
-    assert campaign.state == "done"
+        record_rounds(lease=lease, lines=[pace()])
+        begin_of_rounds(lease=lease)
 
 
-def test_all_processes_begin_at_one_instant_at_the_pace_of_the_slowest(shared):
-    campaign, leases = shared()
+def test_all_processes_begin_at_one_instant_at_the_pace_of_the_slowest(two_processes):
+    campaign, leases = two_processes()
     record_rounds(lease=leases[0], lines=[pace(rate_per_s=100.0)])
     assert begin_of_rounds(lease=leases[0]) is None, "the other is still trying"
     record_rounds(lease=leases[1], lines=[pace(slice_s=0.2)])
@@ -605,24 +592,26 @@ def test_all_processes_begin_at_one_instant_at_the_pace_of_the_slowest(shared):
     assert begins[0] == begins[1] == begin_of_rounds(lease=leases[0])
     assert begins[0].after_start_s > 60, "in the future"
     for run in campaign.runs.all():
-        found = run.frozen.pace
-        assert (found["slice_s"], found["rate_per_s"], found["connections"]) == (0.2, 100, [8, 8])
+        run_pace = run.frozen.pace
+        assert (run_pace["slice_s"], run_pace["rate_per_s"], run_pace["connections"]) == (
+            0.2,
+            100,
+            [8, 8],
+        )
         assert run.frozen.plan.load.rate_per_s == 100
 
 
-def test_processes_of_several_hosts_have_long_turns_with_a_pause(shared):
-    _, leases = shared(hosts=("host 1", "host 2"))
+def test_processes_of_several_hosts_have_long_turns_with_a_pause(two_processes):
+    _, leases = two_processes(hosts=("host 1", "host 2"))
     for lease in leases:
         record_rounds(lease=lease, lines=[pace()])
     begin = begin_of_rounds(lease=leases[1])
     assert (begin.pace["slice_s"], begin.pace["gap_s"]) == (0.5, 0.01)
 
 
-def test_what_all_processes_saw_together_settles_it_once(shared):
-    campaign, leases = shared()
-    for lease in leases:
-        record_rounds(lease=lease, lines=[pace()])
-        begin_of_rounds(lease=lease)
+def test_what_all_processes_saw_together_settles_it_once(two_processes):
+    campaign, leases = two_processes()
+    begin_all(leases)
     for n, lease in enumerate(leases):
         lines = [line(number, (1000, 1300 + n)) for number in range(20)]
         record_rounds(lease=lease, lines=[each for each in lines if each["round"] != 3 + n])
@@ -633,20 +622,18 @@ def test_what_all_processes_saw_together_settles_it_once(shared):
     # What came meanwhile might open it again.
     for lease in leases:
         record_rounds(lease=lease, lines=[line(number, (1000, 10)) for number in range(20, 25)])
-    end_all(campaign, leases)
+    end(campaign, *leases)
     assert set(campaign.runs.values_list("outcome", flat=True)) == {"complete"}
-    (found,) = campaign_answer(Campaign.objects.get(pk=campaign.pk)).overheads
-    assert found.word == Word.SLOWER
+    (overhead,) = campaign_answer(Campaign.objects.get(pk=campaign.pk)).overheads
+    assert overhead.word == Word.SLOWER
     (each,) = passes_of(Campaign.objects.get(pk=campaign.pk))
     assert [each.number for each in each.rounds] == [n for n in range(20) if n not in (3, 4)]
     assert campaign.runs.first().frozen.pace["measured_s"] == 2.5, "with those after the look"
 
 
-def test_rounds_that_settle_nothing_go_on_to_the_last_look(shared):
-    _, leases = shared()
-    for lease in leases:
-        record_rounds(lease=lease, lines=[pace()])
-        begin_of_rounds(lease=lease)
+def test_rounds_that_settle_nothing_go_on_to_the_last_look(two_processes):
+    _, leases = two_processes()
+    begin_all(leases)
     lines = wild_lines(range(402), 0.3, 3)
     for since, until, is_over in [(0, 16, False), (16, 24, False), (24, 402, True)]:
         for lease in leases:
@@ -655,17 +642,16 @@ def test_rounds_that_settle_nothing_go_on_to_the_last_look(shared):
         assert look(lease=leases[0]).is_settled == is_over
 
 
-def test_a_lost_process_stops_the_others_and_what_was_measured_is_kept(shared):
-    campaign, leases = shared()
+def test_a_lost_process_stops_the_others_and_what_was_measured_is_kept(two_processes):
+    campaign, leases = two_processes()
+    begin_all(leases)
     for lease in leases:
-        record_rounds(lease=lease, lines=[pace()])
-        begin_of_rounds(lease=lease)
         record_rounds(lease=lease, lines=[line(number, (1000, 1500)) for number in range(16)])
     assert mark_lost(lease=leases[1], reason="The injector was killed by SIGKILL.")
     dispatch.move_runs()
     assert look(lease=leases[0]).stop_requested == "shard_lost"
     dispatch.move_runs()
-    end_all(campaign, leases[:1])
+    end(campaign, leases[0])
     for run in campaign.runs.all():
         assert run.outcome == "partial"
         assert run.reason == "Injector process 2 of 2: The injector was killed by SIGKILL."

@@ -18,6 +18,7 @@ from campaigns.runs.services import summarise_run
 from tests.cast import client_of
 from tests.engine.scenes import host
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -30,7 +31,8 @@ from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project
 from tests.machines.test_queries import tell
 from tests.measured import https_campaign, run_in_blocks
-from tests.searches import end_trial, judged, searching
+from tests.pages import csv_rows
+from tests.searches import end_trial, make_judgement, searching
 from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
@@ -39,8 +41,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(scope="module")
 def campaign_of_the_file(project_of_the_file) -> Campaign:
     """HTTP against HTTPS, three repeats of each."""
-    now = timezone.now()
-    campaign, tests = https_campaign(project_of_the_file, started_at=now, finished_at=now)
+    campaign, tests = https_campaign(project_of_the_file, **just_now())
     run_in_blocks(tests, [[9_630, 9_643, 9_656], [12_347, 12_360, 12_373]])
     return campaign
 
@@ -91,24 +92,23 @@ def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):
 
 def test_the_file_of_runs_takes_the_filters_of_the_list(api, campaign):
     test = campaign.tests.first()
-    text = api.get(f"/api/v1/runs.csv?test={test.pk}").getvalue().decode()
-    rows = list(csv.DictReader(StringIO(text)))
+    rows = csv_rows(api.get(f"/api/v1/runs.csv?test={test.pk}"))
     assert {row["test_id"] for row in rows} == {str(test.pk)}
     assert len(rows) == 3
     assert api.get("/api/v1/runs.csv?tset=1").status_code == 400
 
 
-@pytest.mark.parametrize("asked", ["page=2", "page_size=1", "format=blocks"])
-def test_the_file_of_runs_has_no_pages_and_one_format(api, campaign, asked):
-    answer = api.get(f"/api/v1/runs.csv?{asked}")
+@pytest.mark.parametrize("query", ["page=2", "page_size=1", "format=blocks"])
+def test_the_file_of_runs_has_no_pages_and_one_format(api, campaign, query):
+    answer = api.get(f"/api/v1/runs.csv?{query}")
     assert answer.status_code == 400
-    assert answer.json()["error"]["fields"].keys() == {asked.partition("=")[0]}
+    assert answer.json()["error"]["fields"].keys() == {query.partition("=")[0]}
 
 
 def test_the_description_has_every_field_of_the_answer(api, campaign):
-    told = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
-    assert set(told) == set(CampaignTablesSerializer().fields)
-    rows = [row for table in tables_in(told) for row in table["rows"]]
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    assert set(answer) == set(CampaignTablesSerializer().fields)
+    rows = [row for table in tables_in(answer) for row in table["rows"]]
     assert set().union(*rows) <= set(RowSerializer().fields)
 
 
@@ -139,11 +139,11 @@ def test_a_run_that_waits_has_tables_without_figures(api, project):
 
 def test_every_column_is_a_metric_of_the_registry(api, campaign, noun_and_pk):
     noun, pk = noun_and_pk
-    known = {row["key"] for row in api.get("/api/v1/metrics/").json()}
-    assert known == set(METRICS)
+    keys = {row["key"] for row in api.get("/api/v1/metrics/").json()}
+    assert keys == set(METRICS)
     for table in tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json()):
         if table["key"] != "vitals":  # that one has a column for each injector
-            unknown = {column["key"] for column in table["columns"]} - known
+            unknown = {column["key"] for column in table["columns"]} - keys
             assert not unknown, table["title"]
 
 
@@ -161,8 +161,7 @@ MEANS_US = {"apache": {1: 10_000, 2: 20_000}, "nginx": {1: 8_000, 2: 22_000}}
 @pytest.fixture
 def shape(request, project):
     """Two targets at two plans (a matrix), or one plan with two numbers of injectors (sweeps)."""
-    now = timezone.now()
-    campaign = make_campaign(project, repeats=3, started_at=now, finished_at=now)
+    campaign = make_campaign(project, repeats=3, **just_now())
     versions = {1: make_plan(project, "one"), 2: make_plan(project, "two")}
     tests, means = [], []
     for name, values in MEANS_US.items():
@@ -176,29 +175,29 @@ def shape(request, project):
     return campaign
 
 
-def shape_tables(api, campaign, asked: str = "") -> list[dict]:
-    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/{asked}").json()
+def shape_tables(api, campaign, query: str = "") -> list[dict]:
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/{query}").json()
     return [answer["matrix"]] if answer["matrix"] else answer["sweeps"]
 
 
-@pytest.mark.parametrize("asked", ["", "?relative=2"])
+@pytest.mark.parametrize("query", ["", "?relative=2"])
 @pytest.mark.parametrize("shape", ["matrix", "sweep"], indirect=True)
-def test_csv_of_a_shape_has_the_figures_of_json(api, shape, asked):
-    with_format = f"?format=blocks{asked.replace('?', '&')}"
-    written = api.get(f"/api/v1/campaigns/{shape.pk}/tables.csv{with_format}").content.decode()
-    rows = [[as_number(_plain(cell)) for cell in row] for row in rows_of_csv(written)]
-    expected = [row for table in shape_tables(api, shape, asked) for row in values_of(table)]
-    assert expected
-    for row in expected:
+def test_csv_of_a_shape_has_the_figures_of_json(api, shape, query):
+    with_format = f"?format=blocks{query.replace('?', '&')}"
+    text = api.get(f"/api/v1/campaigns/{shape.pk}/tables.csv{with_format}").content.decode()
+    rows = [[as_number(_plain(cell)) for cell in row] for row in rows_of_csv(text)]
+    rows_of_json = [row for table in shape_tables(api, shape, query) for row in values_of(table)]
+    assert rows_of_json
+    for row in rows_of_json:
         assert row in [each[: len(row)] for each in rows]
 
 
 @pytest.mark.parametrize("address", ["tables/?", "tables.csv?format=blocks&"])
 @pytest.mark.parametrize("shape", ["matrix", "sweep"], indirect=True)
 def test_a_column_that_is_none_is_refused_by_field(api, shape, address):
-    for typed in ("3", "0", "nginx", ""):
-        answer = api.get(f"/api/v1/campaigns/{shape.pk}/{address}relative={typed}")
-        assert answer.status_code == 400, typed
+    for column in ("3", "0", "nginx", ""):
+        answer = api.get(f"/api/v1/campaigns/{shape.pk}/{address}relative={column}")
+        assert answer.status_code == 400, column
         assert answer.json()["error"]["fields"].keys() == {"relative"}
 
 
@@ -207,14 +206,13 @@ def _plain(cell: str) -> str:
     return cell.partition(" of ")[0]
 
 
-def test_the_page_and_csv_of_a_search_have_the_trials_of_json(as_searcher, searched):
-    trials = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search/").json()["trials"]
-    text = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search.csv").content.decode()
-    rows = list(csv.DictReader(StringIO(text)))
+def test_the_page_and_csv_of_a_search_have_the_trials_of_json(as_searcher, capacity_search):
+    trials = as_searcher.get(f"/api/v1/campaigns/{capacity_search.pk}/search/").json()["trials"]
+    rows = csv_rows(as_searcher.get(f"/api/v1/campaigns/{capacity_search.pk}/search.csv"))
     names = ("trial", "rate_per_s", "result")
     of_csv = [tuple(row[name] for name in names) for row in rows]
     assert of_csv == [tuple(str(trial[name]) for name in names) for trial in trials]
-    page = as_searcher.get(f"/campaigns/{searched.pk}/?trials=all").content.decode()
+    page = as_searcher.get(f"/campaigns/{capacity_search.pk}/?trials=all").content.decode()
     assert all(f'id="trial-{trial["trial"]}"' in page for trial in trials)
 
 
@@ -234,10 +232,10 @@ def post(api, body: dict):
 def test_a_search_is_started_with_its_objective(api, body):
     answer = post(api, body | {"objective": ["p95 < 300 ms", "errors < 1 %"]})
     assert answer.status_code == 201
-    found = answer.json()
-    assert found["objective"] == ["p95 < 300 ms", "errors < 1 %"]
-    assert (found["sentence"], found["ending"]) == ("Searching… no results yet.", None)
-    assert Campaign.objects.get(pk=found["campaign"]).runs.count() == 1
+    search = answer.json()
+    assert search["objective"] == ["p95 < 300 ms", "errors < 1 %"]
+    assert (search["sentence"], search["ending"]) == ("Searching… no results yet.", None)
+    assert Campaign.objects.get(pk=search["campaign"]).runs.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -249,19 +247,19 @@ def test_a_search_is_started_with_its_objective(api, body):
     ],
 )
 def test_what_could_not_start_has_no_estimate_and_the_same_sentence(api, body, wrong, field):
-    asked = {**body, "objective": ["p95 < 300 ms"], **wrong}
-    refused = post(api, asked)
-    estimated = api.post("/api/v1/searches/estimate/", asked, format="json")
-    assert (refused.status_code, estimated.status_code) == (400, 400)
-    assert field in refused.json()["error"]["fields"]
-    assert estimated.json() == refused.json()
+    request = {**body, "objective": ["p95 < 300 ms"], **wrong}
+    refusal = post(api, request)
+    estimate = api.post("/api/v1/searches/estimate/", request, format="json")
+    assert (refusal.status_code, estimate.status_code) == (400, 400)
+    assert field in refusal.json()["error"]["fields"]
+    assert estimate.json() == refusal.json()
 
 
 def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, alice, body):
-    asked = body | {"trial_s": 10, "longest_s": 300}
-    found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
+    request = body | {"trial_s": 10, "longest_s": 300}
+    estimate = api.post("/api/v1/searches/estimate/", request, format="json").json()
     endpoint = Endpoint.objects.get(pk=body["cell"]["endpoint"])
-    typed = {
+    fields = {
         "plans": PlanVersion.objects.get(plan=body["cell"]["plan"]).pk,
         "targets": endpoint.target_id,
         "endpoints": endpoint.pk,
@@ -270,19 +268,21 @@ def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client,
     }
     client.force_login(alice)
     address = reverse("search-estimate", args=[body["project"]])
-    shown = client.post(address, typed | {"trial_s": 10, "longest_min": 5}).context
-    cost = asdict(shown["cost"])
-    assert {name: found[name] for name in cost} == cost
-    assert [each["text"] for each in found["checks"]] == [each.text for each in shown["checks"]]
-    assert found["missing_s"] > 0
+    context = client.post(address, fields | {"trial_s": 10, "longest_min": 5}).context
+    cost = asdict(context["cost"])
+    assert {name: estimate[name] for name in cost} == cost
+    assert [each["text"] for each in estimate["checks"]] == [
+        each.text for each in context["checks"]
+    ]
+    assert estimate["missing_s"] > 0
     assert not Campaign.objects.filter(name=body["name"]).exists()
 
 
-def test_the_answer_has_its_interval_and_every_trial(as_searcher, searched):
-    answer = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search/").json()
+def test_the_answer_has_its_interval_and_every_trial(as_searcher, capacity_search):
+    answer = as_searcher.get(f"/api/v1/campaigns/{capacity_search.pk}/search/").json()
     assert answer["ending"] == "found"
     assert answer["capacity"]["low"] < 1850 < answer["capacity"]["high"]
-    assert len(answer["trials"]) == searched.runs.count()
+    assert len(answer["trials"]) == capacity_search.runs.count()
     first = answer["trials"][0]
     assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
     assert (answer["rule"], answer["limited_by"]["word"]) == (RULE_VERSION, "target side")
@@ -290,13 +290,13 @@ def test_the_answer_has_its_interval_and_every_trial(as_searcher, searched):
 
 def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):
     campaign = searching(project)
-    end_trial(campaign, 500, judged(Trust.BUSY, "inj-2 ran 14.8 ms late."))
+    end_trial(campaign, 500, make_judgement(Trust.BUSY, "inj-2 ran 14.8 ms late."))
     end_trial(campaign, 758)
-    head, uncounted, failed = (
+    head, busy, failed = (
         api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode().splitlines()
     )
     assert head.startswith("trial,search,run,rate_per_s,result,reason")
-    assert "untrusted,inj-2 ran 14.8 ms late." in uncounted
+    assert "untrusted,inj-2 ran 14.8 ms late." in busy
     assert "failed,p95 758" in failed
 
 
@@ -305,7 +305,7 @@ def test_a_trial_of_few_requests_names_its_weak_percentiles_in_json_and_csv(api,
     end_trial(campaign, 20)
     address = f"/api/v1/campaigns/{campaign.pk}/search"
     assert [each["weak"] for each in api.get(f"{address}/").json()["trials"]] == [["p99_us"]]
-    (row,) = csv.DictReader(StringIO(api.get(f"{address}.csv").content.decode()))
+    (row,) = csv_rows(api.get(f"{address}.csv"))
     assert (row["requests"], row["p99_us"], row["weak"]) == ("600", "30000.0", "p99_us")
 
 
@@ -313,14 +313,12 @@ def test_each_trial_says_how_busy_everyone_was_in_json_and_csv(api, project):
     campaign = searching(project)
     run = end_trial(campaign, 900)
     tell(run, range(20), user_s=1.5, system_s=0.3, idle_s=0.2)
-    found = api.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
-    (trial,) = found["trials"]
+    search = api.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
+    (trial,) = search["trials"]
     assert trial["target_cpu"] == pytest.approx(0.9)
     assert (trial["injector_cpu"], trial["network"]) == (0.46, None)
-    assert found["limited_by"]["word"] == "target CPU"
-    text = api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode()
-    head, row = (line.split(",") for line in text.splitlines())
-    values = dict(zip(head, row, strict=True))
+    assert search["limited_by"]["word"] == "target CPU"
+    (values,) = csv_rows(api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv"))
     assert float(values["target_cpu"]) == pytest.approx(0.9)
     assert (values["injector_cpu"], values["network"]) == ("0.46", "")
 

@@ -16,8 +16,8 @@ def words(answers) -> list[str]:
     return [each.word for each in answers]
 
 
-def a_run(project, **seen):
-    return measure(make_run(make_test(make_campaign(project, repeats=1))), 20_000, **seen)
+def a_run(project, **fields):
+    return measure(make_run(make_test(make_campaign(project, repeats=1))), 20_000, **fields)
 
 
 def test_a_trusted_run_of_a_healthy_target_says_what_was_counted(project):
@@ -34,8 +34,8 @@ def test_precision_is_that_of_the_run_with_the_fewest(project):
 
 
 def test_failures_are_counted_and_dated_since_the_sentence_has_named_them(project):
-    seen = {"counters": {"failed": 50}, "errors": {"status_unexpected": 50}}
-    run = a_run(project, **seen)
+    failures = {"counters": {"failed": 50}, "errors": {"status_unexpected": 50}}
+    run = a_run(project, **failures)
     for report in (run_report(run), campaign_answer(done(run.campaign))):
         target = report.answers[1]
         assert target.word == "Failing"
@@ -59,9 +59,9 @@ def test_where_everything_failed_there_is_nothing_to_be_precise_about(project):
     lost = make_second(0, [], counters={"failed": 50}, errors={"connect_refused": 50})
     store_second(run, lost)
     run = end(run, Outcome.COMPLETE)
-    found = run_report(run).answers
-    assert words(found) == ["Trusted", "Failing", "No usable data"]
-    assert found[1].reason == "50 errors in 50 requests, all in second 0."
+    answers = run_report(run).answers
+    assert words(answers) == ["Trusted", "Failing", "No usable data"]
+    assert answers[1].reason == "50 errors in 50 requests, all in second 0."
 
 
 def test_of_a_measurement_without_an_answer_nothing_else_is_claimed(project):
@@ -74,9 +74,9 @@ def test_a_campaign_whose_other_tests_can_be_used_says_in_part_and_how_precise_t
     campaign, (http, https) = https_campaign(project)
     run_in_blocks([http], [HTTP])
     run_in_blocks([https], [HTTPS], counters={"in_doubt": 20})
-    found = campaign_answer(done(campaign)).answers
-    assert (found[0].word, found[2].word) == ("No answer in part", "Up to p99")
-    assert found[0].reason.startswith("3 of 6 runs")
+    answers = campaign_answer(done(campaign)).answers
+    assert (answers[0].word, answers[2].word) == ("No answer in part", "Up to p99")
+    assert answers[0].reason.startswith("3 of 6 runs")
 
 
 def test_a_target_is_healthy_by_the_runs_that_could_judge_it(project):

@@ -12,6 +12,7 @@ from campaigns.models import Campaign
 from campaigns.probes.services.probes import finish_probe, settle_campaign
 from tests.cast import client_of
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -27,14 +28,13 @@ CAMPAIGNS = "/api/v1/campaigns/"
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
 
 
-def ended(campaign: Campaign, **fields) -> Campaign:
-    now = timezone.now()
-    Campaign.objects.filter(pk=campaign.pk).update(started_at=now, finished_at=now, **fields)
+def end(campaign: Campaign, **fields) -> Campaign:
+    Campaign.objects.filter(pk=campaign.pk).update(**just_now(), **fields)
     return campaign
 
 
-def wait(api, campaign: Campaign, **asked):
-    return api.get(f"{CAMPAIGNS}{campaign.pk}/wait/", {"timeout": 0, **asked})
+def wait(api, campaign: Campaign, **query):
+    return api.get(f"{CAMPAIGNS}{campaign.pk}/wait/", {"timeout": 0, **query})
 
 
 def verdict(api, campaign: Campaign) -> dict:
@@ -44,17 +44,17 @@ def verdict(api, campaign: Campaign) -> dict:
 def test_the_worst_comparison_gives_the_word_with_its_interval(api, project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS])
-    found = verdict(api, ended(campaign))
-    assert (found["measured"], found["word"], found["metric"]) == (True, "slower", "mean")
-    assert 1.4 < found["low"] < found["ratio"] < found["high"] < 1.6
-    (each,) = found["comparisons"]
+    answer = verdict(api, end(campaign))
+    assert (answer["measured"], answer["word"], answer["metric"]) == (True, "slower", "mean")
+    assert 1.4 < answer["low"] < answer["ratio"] < answer["high"] < 1.6
+    (each,) = answer["comparisons"]
     assert (each["baseline"], each["names"]) == ("", ["HTTP", "HTTPS"])
     assert [each["baseline_test"], each["candidate_test"]] == [test.pk for test in tests]
     assert {"mean", "p50", "p95"} <= {one["metric"] for one in each["metrics"]}
     assert each["said"].endswith("slower")
-    assert found["bound"] == each["bound"] != ""
-    assert found["errors"] == {"failed": 0, "requests": 12_000, "share": 0.0}
-    assert found == api.get(f"{CAMPAIGNS}{campaign.pk}/").json()["verdict"]
+    assert answer["bound"] == each["bound"] != ""
+    assert answer["errors"] == {"failed": 0, "requests": 12_000, "share": 0.0}
+    assert answer == api.get(f"{CAMPAIGNS}{campaign.pk}/").json()["verdict"]
 
 
 def test_targets_are_compared_with_the_first_of_them(api, project):
@@ -63,7 +63,7 @@ def test_targets_are_compared_with_the_first_of_them(api, project):
         make_test(campaign, version, endpoint=make_endpoint(make_target(project))) for _ in range(3)
     ]
     run_in_blocks(tests, [HTTP, HTTPS, HTTP])
-    slower, same = verdict(api, ended(campaign))["comparisons"]
+    slower, same = verdict(api, end(campaign))["comparisons"]
     assert (slower["word"], slower["candidate_test"]) == ("slower", tests[1].pk)
     assert (same["word"], same["baseline_test"]) == ("no practical difference", tests[0].pk)
 
@@ -73,7 +73,7 @@ def measured_test(project, level_us: int, like=None):
     test = make_test(make_campaign(project), **same)
     for repeat in (1, 2, 3):
         measure(make_run(test, repeat=repeat), level_us + 50 * repeat)
-    ended(test.campaign)
+    end(test.campaign)
     return test
 
 
@@ -83,10 +83,10 @@ def test_a_baseline_is_compared_by_every_metric_as_soon_as_the_campaign_has_ende
     old = measured_test(project, 10_000)
     make_baseline(by=Actor(user=alice), project=project, name="main", tests=[old])
     new = measured_test(project, 12_000, like=old)
-    found = verdict(api, new.campaign)
-    assert (found["word"], found["metric"]) == ("slower", "p95")
-    assert "slower than baseline “main” (" in found["sentence"]
-    (each,) = found["comparisons"]
+    answer = verdict(api, new.campaign)
+    assert (answer["word"], answer["metric"]) == ("slower", "p95")
+    assert "slower than baseline “main” (" in answer["sentence"]
+    (each,) = answer["comparisons"]
     assert (each["baseline"], each["baseline_test"]) == ("main", old.pk)
     assert all(1.1 < one["low"] < 1.3 for one in each["metrics"])
     assert verdict(api, old.campaign)["comparisons"] == [], "a baseline has none"
@@ -98,7 +98,7 @@ def test_broken_rules_are_named_with_their_worst_figure(api, project):
     test = make_test(make_campaign(project), make_plan(project, spec=spec))
     for repeat in (1, 2):
         measure(make_run(test, repeat=repeat), 20_000)
-    (rule,) = verdict(api, ended(test.campaign))["broken_rules"]
+    (rule,) = verdict(api, end(test.campaign))["broken_rules"]
     assert rule["rule"].endswith(": p95 < 10 ms")
     assert (rule["kept"], rule["limit"]) == ("0 of 2 runs", "10 ms")
     assert rule["worst"].startswith("2")
@@ -107,8 +107,8 @@ def test_broken_rules_are_named_with_their_worst_figure(api, project):
 def test_a_campaign_that_stopped_by_itself_measured_nothing(api, project):
     test = make_test(make_campaign(project))
     measure(make_run(test), 10_000, outcome=Outcome.PARTIAL)
-    found = verdict(api, ended(test.campaign, stop_reason="Stopped after run 1: refused."))
-    assert (found["measured"], found["why"]) == (False, "Stopped after run 1: refused.")
+    answer = verdict(api, end(test.campaign, stop_reason="Stopped after run 1: refused."))
+    assert (answer["measured"], answer["why"]) == (False, "Stopped after run 1: refused.")
 
 
 def test_a_hold_ends_the_wait_with_its_reason(api, project):
@@ -118,17 +118,17 @@ def test_a_hold_ends_the_wait_with_its_reason(api, project):
     finish_probe(probe_id=probe["id"], result={"type": "probe", "status": 404, "error": None})
     settle_campaign(campaign_id=test.campaign_id)
     began = time.monotonic()
-    found = wait(api, test.campaign, timeout=60).json()
+    answer = wait(api, test.campaign, timeout=60).json()
     assert time.monotonic() - began < 30
-    assert (found["state"], found["verdict"]["measured"]) == ("running", False)
-    assert "404 Not Found, but the plan expects" in found["verdict"]["why"]
+    assert (answer["state"], answer["verdict"]["measured"]) == ("running", False)
+    assert "404 Not Found, but the plan expects" in answer["verdict"]["why"]
 
 
 def test_after_the_timeout_there_is_no_verdict(api, project):
-    found = wait(api, make_campaign(project, started_at=timezone.now())).json()
-    assert (found["state"], found["verdict"]) == ("running", None)
-    for asked in ({"timeout": 101}, {"timeout": "soon"}, {"time": 1}):
-        assert api.get(f"{CAMPAIGNS}{found['id']}/wait/", asked).status_code == 400
+    answer = wait(api, make_campaign(project, started_at=timezone.now())).json()
+    assert (answer["state"], answer["verdict"]) == ("running", None)
+    for query in ({"timeout": 101}, {"timeout": "soon"}, {"time": 1}):
+        assert api.get(f"{CAMPAIGNS}{answer['id']}/wait/", query).status_code == 400
 
 
 def test_who_may_not_see_it_does_not_wait(charlie, project):
@@ -142,17 +142,17 @@ def test_it_says_what_it_measures(api, project, bob):
     source["link"] = "https://ci.example/12"
     body = {"project": project.pk, "name": "nightly", "cells": cells, "tags": ["ci"], **source}
     body["note"] = "why\nnot"
-    made = api.post(CAMPAIGNS, body, format="json").json()
-    assert made.items() >= {**source, "tags": ["ci"], "verdict": None}.items()
-    again = api.post(f"{CAMPAIGNS}{made['id']}/repeat/", {"commit": "8be03d7"}, format="json")
+    campaign = api.post(CAMPAIGNS, body, format="json").json()
+    assert campaign.items() >= {**source, "tags": ["ci"], "verdict": None}.items()
+    again = api.post(f"{CAMPAIGNS}{campaign['id']}/repeat/", {"commit": "8be03d7"}, format="json")
     assert (again.json()["commit"], again.json()["branch"]) == ("8be03d7", "")
-    found = api.get(CAMPAIGNS, {"search": "4f2a9c14"}).json()["results"]
-    assert [each["id"] for each in found] == [made["id"]]
-    assert "verdict" not in found[0]
-    page = client_of(bob).get(f"/campaigns/{made['id']}/").content.decode()
+    rows = api.get(CAMPAIGNS, {"search": "4f2a9c14"}).json()["results"]
+    assert [each["id"] for each in rows] == [campaign["id"]]
+    assert "verdict" not in rows[0]
+    page = client_of(bob).get(f"/campaigns/{campaign['id']}/").content.decode()
     assert 'href="https://ci.example/12"' in page
     assert "why<br>\nnot" in page
     for wrong in ({"link": "javascript:alert(1)"}, {"link": "ftp://x/"}, {"commit": "a" * 65}):
-        refused = api.post(CAMPAIGNS, {**body, **wrong}, format="json")
-        assert (refused.status_code, *refused.json()["error"]["fields"]) == (400, *wrong)
+        refusal = api.post(CAMPAIGNS, {**body, **wrong}, format="json")
+        assert (refusal.status_code, *refusal.json()["error"]["fields"]) == (400, *wrong)
     assert Campaign.objects.filter(name="nightly").count() == 2, "what is refused leaves no draft"

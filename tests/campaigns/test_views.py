@@ -10,7 +10,14 @@ from campaigns.accounts.tokens import create_share
 from campaigns.campaigns.views import campaign_runs
 from campaigns.models import Campaign
 from tests.campaigns.campaign_form import cells, fields, new_url
-from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.factories import (
+    just_now,
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_target,
+    make_test,
+)
 from tests.measured import https_campaign, run_in_blocks
 from tests.pages import text_of
 from tests.values import plan_spec
@@ -19,13 +26,13 @@ pytestmark = pytest.mark.django_db
 
 
 def test_run_again_opens_the_form_filled_in(as_editor, project, target, version):
-    ticked = cells(version, target, ("http", "new"), ("https", "keep-alive"))
-    as_editor.post(new_url(project), fields(ticked, draft="1", repeats=7, injectors="1, 2"))
+    ticks = cells(version, target, ("http", "new"), ("https", "keep-alive"))
+    as_editor.post(new_url(project), fields(ticks, draft="1", repeats=7, injectors="1, 2"))
     campaign = Campaign.objects.get()
-    known = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"].known()
-    assert known["name"] == "HTTPS overhead (2)"
-    assert (known["cells"], known["repeats"], known["pause_s"]) == (ticked, 7, 1)
-    assert (known["injectors"], known["practical_threshold"]) == ((1, 2), 5)
+    values = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"].known()
+    assert values["name"] == "HTTPS overhead (2)"
+    assert (values["cells"], values["repeats"], values["pause_s"]) == (ticks, 7, 1)
+    assert (values["injectors"], values["practical_threshold"]) == ((1, 2), 5)
     assert Campaign.objects.count() == 1
 
 
@@ -46,19 +53,19 @@ def test_run_again_says_what_has_changed_and_can_repeat_exactly(
 
 
 def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, version):
-    ticked = cells(version, target, ("http", "new"))
-    as_editor.post(new_url(project), fields(ticked, draft="1"))
+    ticks = cells(version, target, ("http", "new"))
+    as_editor.post(new_url(project), fields(ticks, draft="1"))
     campaign = Campaign.objects.get()
     edit = f"{new_url(project)}?edit={campaign.pk}"
     initial = as_editor.get(edit).context["form"].initial
     assert (initial["name"], initial["repeats"], initial["seed"]) == ("HTTPS overhead", 3, 7)
-    assert as_editor.get(edit).context["form"].cells == ticked
+    assert as_editor.get(edit).context["form"].cells == ticks
     more = cells(version, target, ("http", "new"), ("https", "new"))
     as_editor.post(edit, fields(more, name="Both", draft="1"))
     campaign.refresh_from_db()
     assert (Campaign.objects.count(), campaign.name, campaign.tests.count()) == (1, "Both", 2)
     Campaign.objects.update(started_at=timezone.now())
-    as_editor.post(edit, fields(ticked, draft="1"))
+    as_editor.post(edit, fields(ticks, draft="1"))
     campaign.refresh_from_db()
     assert campaign.name == "Both"
 
@@ -74,8 +81,7 @@ def make(project):
     """A finished campaign of two servers at so many plans, 3 repeats."""
 
     def make(n_plans: int):
-        now = timezone.now()
-        campaign = make_campaign(project, started_at=now, finished_at=now)
+        campaign = make_campaign(project, **just_now())
         ends = [make_endpoint(make_target(project, f"{name} {campaign.pk}")) for name in "ab"]
         spec = plan_spec(model="over", requests=2000, over_s=10)
         for _ in range(n_plans):
@@ -116,14 +122,14 @@ def test_of_many_tests_the_address_chooses_the_table(as_editor, make):
 
 def test_the_runs_come_in_pages_in_their_order(as_editor, make):
     campaign = make(2)
-    seen, query = [], ""
+    positions, query = [], ""
     for rows in ("1 to 5 of 12", "6 to 10 of 12", "11 to 12 of 12"):
         html = page(as_editor, address_of(campaign), query)
         assert rows in html
-        seen += re.findall(r"<th scope=\"row\">(?:<a [^>]*>)?(\d+\.\d+)<", html)
+        positions += re.findall(r"<th scope=\"row\">(?:<a [^>]*>)?(\d+\.\d+)<", html)
         further = re.search(r'rel="next" href="(\?runs=[^"#]+)#runs"', html)
         query = further[1] if further else ""
-    assert seen == [f"{campaign.pk}.{position}" for position in range(1, 13)]
+    assert positions == [f"{campaign.pk}.{position}" for position in range(1, 13)]
     assert not query
 
 
@@ -140,8 +146,7 @@ def test_a_visitor_chooses_tables_and_pages_too(client, as_alice, make):
 
 @pytest.fixture
 def two_ports(project):
-    now = timezone.now()
-    campaign = make_campaign(project, started_at=now, finished_at=now)
+    campaign = make_campaign(project, **just_now())
     target = make_target(project, "nginx")
     version = make_plan(project, spec=plan_spec(model="over", requests=2000, over_s=10))
     tests = [
@@ -153,18 +158,15 @@ def two_ports(project):
 
 
 @pytest.fixture
-def bounded(project):
+def open_campaign(project):
     """A campaign whose comparison four more blocks would settle."""
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
+    campaign, tests = https_campaign(project, repeats=4, **just_now())
     run_in_blocks(tests, [[31_000, 30_000, 29_000, 30_500], [31_500, 32_500, 29_000, 31_000]])
     return campaign
 
 
 def comparison_page(client, campaign, query: str = "") -> str:
-    answer = client.get(f"/campaigns/{campaign.pk}/{query}")
-    assert answer.status_code == 200
-    return answer.content.decode().replace("\u202f", " ")
+    return page(client, address_of(campaign), query).replace("\u202f", " ")
 
 
 def test_the_address_reproduces_the_comparison(as_editor, two_ports):
@@ -180,8 +182,8 @@ def test_the_address_reproduces_the_comparison(as_editor, two_ports):
 def test_the_csv_has_the_chosen_comparison(as_editor, two_ports):
     campaign, (first, second) = two_ports
     address = f"/campaigns/{campaign.pk}/tables.csv"
-    written = as_editor.get(f"{address}?compare={second.pk}&with={first.pk}&format=blocks")
-    assert "metric,nginx :8080 (ms),nginx :8443 (ms)" in written.content.decode()
+    response = as_editor.get(f"{address}?compare={second.pk}&with={first.pk}&format=blocks")
+    assert "metric,nginx :8080 (ms),nginx :8443 (ms)" in response.content.decode()
     assert "nginx :8080" not in as_editor.get(f"{address}?format=blocks").content.decode()
 
 
@@ -191,9 +193,11 @@ def test_a_choice_that_is_none_leads_back_to_the_page(as_editor, two_ports):
     assert answer.redirect_chain == [(f"/campaigns/{campaign.pk}/", 302)]
 
 
-def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, bounded):
-    _, token = create_share(by=as_alice, project=bounded.project, campaign=bounded, days=1, note="")
-    tests = [test.pk for test in bounded.tests.all()]
+def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, open_campaign):
+    _, token = create_share(
+        by=as_alice, project=open_campaign.project, campaign=open_campaign, days=1, note=""
+    )
+    tests = [test.pk for test in open_campaign.tests.all()]
     html = client.get(f"/s/{token}/?compare={tests[1]}&with={tests[0]}").content.decode()
     assert "About 4 more blocks would settle it." in html
     assert "/blocks/" not in html
@@ -201,28 +205,31 @@ def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, bounded):
 
 
 def test_what_is_open_is_bounded_with_a_button_that_adds_the_blocks_that_settle_it(
-    as_editor, bounded
+    as_editor, open_campaign
 ):
-    html = comparison_page(as_editor, bounded)
+    html = comparison_page(as_editor, open_campaign)
     assert "not faster" in html
     assert ">Add 4 blocks</button>" in html
-    answer = as_editor.post(f"/campaigns/{bounded.pk}/blocks/", {"blocks": 4, "after": 4})
-    assert answer.url == f"/campaigns/{bounded.pk}/"
-    bounded.refresh_from_db()
-    assert (bounded.state, bounded.repeats, bounded.runs.count()) == ("running", 8, 16)
-    assert "Add 4 blocks</button>" not in comparison_page(as_editor, bounded)
+    answer = as_editor.post(f"/campaigns/{open_campaign.pk}/blocks/", {"blocks": 4, "after": 4})
+    assert answer.url == f"/campaigns/{open_campaign.pk}/"
+    open_campaign.refresh_from_db()
+    assert (open_campaign.state, open_campaign.repeats, open_campaign.runs.count()) == (
+        "running",
+        8,
+        16,
+    )
+    assert "Add 4 blocks</button>" not in comparison_page(as_editor, open_campaign)
 
 
-def test_garbage_adds_no_block(as_editor, bounded):
-    campaign = bounded
+def test_garbage_adds_no_block(as_editor, open_campaign):
+    campaign = open_campaign
     for blocks in ("", "x", "-1", "99"):
         as_editor.post(f"/campaigns/{campaign.pk}/blocks/", {"blocks": blocks, "after": "4"})
     assert campaign.runs.count() == 8
 
 
 def test_tests_with_one_run_each_share_a_table(as_editor, project):
-    now = timezone.now()
-    campaign, tests = https_campaign(project, repeats=1, started_at=now, finished_at=now)
+    campaign, tests = https_campaign(project, repeats=1, **just_now())
     run_in_blocks(tests, [[18_900], [29_100]])
     page = as_editor.get(f"/campaigns/{campaign.pk}/")
     titles = [title for _, title, _ in page.context["tabs"]]

@@ -39,11 +39,11 @@ def job(monkeypatch, tmp_path, alice, github):
         is_file = isinstance(body, bytes)
         how = {"content_type": "application/yaml"} if is_file else {"format": "json"}
         answer = getattr(api, method.lower())(f"/api/v1/{path}", body, **how)
-        said = answer.getvalue()
+        content = answer.getvalue()
         if answer.status_code >= 400:
-            fault = urllib.error.HTTPError(path, answer.status_code, "", {}, io.BytesIO(said))
+            fault = urllib.error.HTTPError(path, answer.status_code, "", {}, io.BytesIO(content))
             raise client_module._http_error(fault, path)
-        return said.decode()
+        return content.decode()
 
     monkeypatch.setattr(client_module.Api, "_once", once)
     monkeypatch.setattr(client_module.signal, "signal", lambda *_: None)

@@ -44,21 +44,21 @@ class GitHubApi:
             "GITHUB_TOKEN": TOKEN,
         }
 
-    def answer(self, method: str, path: str, asked: dict[str, str], body: Any) -> tuple[int, Any]:
+    def answer(self, method: str, path: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         where = path.removeprefix(f"/repos/{REPOSITORY}/")
-        if found := re.fullmatch(r"issues/(\d+)/comments", where):
-            return self._comments(method, asked, body)
-        if found := re.fullmatch(r"issues/comments/(\d+)", where):
-            return self._edit_comment(int(found[1]), body)
+        if match := re.fullmatch(r"issues/(\d+)/comments", where):
+            return self._comments(method, query, body)
+        if match := re.fullmatch(r"issues/comments/(\d+)", where):
+            return self._edit_comment(int(match[1]), body)
         if where == "check-runs" and method == "POST":
             return self._begin_check(body)
-        if (found := re.fullmatch(r"check-runs/(\d+)", where)) and method == "PATCH":
-            return self._end_check(int(found[1]), body)
+        if (match := re.fullmatch(r"check-runs/(\d+)", where)) and method == "PATCH":
+            return self._end_check(int(match[1]), body)
         return 404, {"message": "Not Found"}
 
-    def _comments(self, method: str, asked: dict[str, str], body: Any) -> tuple[int, Any]:
+    def _comments(self, method: str, query: dict[str, str], body: Any) -> tuple[int, Any]:
         if method == "GET":
-            size, page = int(asked.get("per_page", 30)), int(asked.get("page", 1))
+            size, page = int(query.get("per_page", 30)), int(query.get("page", 1))
             return 200, self.comments[(page - 1) * min(size, 100) :][: min(size, 100)]
         if refusal := self._refusal("pull-requests", body["body"]):
             return refusal
@@ -107,11 +107,11 @@ def github() -> Iterator[GitHubApi]:
             parts = urlsplit(self.path)
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
-            status, said = 401, {"message": "Bad credentials"}
+            status, reply = 401, {"message": "Bad credentials"}
             if self.headers["Authorization"] == f"Bearer {TOKEN}":
-                asked = dict(parse_qsl(parts.query))
-                status, said = api.answer(self.command, parts.path, asked, body)
-            text = json.dumps(said).encode()
+                query = dict(parse_qsl(parts.query))
+                status, reply = api.answer(self.command, parts.path, query, body)
+            text = json.dumps(reply).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()

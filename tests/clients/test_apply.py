@@ -29,7 +29,7 @@ def terminal(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "options", "code", "is_made"),
+    ("reply", "options", "code", "is_made"),
     [
         ("y", [], 0, True),
         ("n", [], 2, False),
@@ -39,9 +39,9 @@ def terminal(monkeypatch, tmp_path):
     ],
 )
 def test_nothing_is_made_that_nobody_agreed_to(
-    job, terminal, project, capsys, said, options, code, is_made
+    job, terminal, project, capsys, reply, options, code, is_made
 ):
-    terminal(said)
+    terminal(reply)
     assert job("apply", "benchsite.yaml", *options) == code
     assert SavedPlan.objects.exists() == is_made
     assert "Create plan Home\n    spec." in capsys.readouterr().out

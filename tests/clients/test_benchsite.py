@@ -14,7 +14,7 @@ from campaigns.history.services import make_baseline
 from campaigns.live.hub import HUB
 from campaigns.models import Baseline, Campaign, Target
 from campaigns.probes.services.probes import finish_probe, settle_campaign
-from tests.campaigns.test_verdicts import HTTP, ended, measured_test
+from tests.campaigns.test_verdicts import HTTP, end, measured_test
 from tests.clients.conftest import CLIENT, SITE, client_module
 from tests.clients.github_api import MOST, pull_request
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
@@ -33,22 +33,24 @@ def slower(project, alice):
     return measured_test(project, 12_000, like=old).campaign
 
 
-def compared(low: float, high: float, word: str = "slower", label: str = "cart") -> dict:
+def comparison(low: float, high: float, word: str = "slower", label: str = "cart") -> dict:
     metric = {"metric": "p95", "title": "p95", "ratio": (low + high) / 2, "low": low, "high": high}
     metric |= {"baseline_ms": 10.0, "candidate_ms": 12.0}
-    said = {"word": word, "said": word, "bound": "9.8 to 14 %", "why": "", "label": label}
-    return {**said, "names": ["main", "now"], "metrics": [metric], "candidate_test": 1}
+    words = {"word": word, "said": word, "bound": "9.8 to 14 %", "why": "", "label": label}
+    return {**words, "names": ["main", "now"], "metrics": [metric], "candidate_test": 1}
 
 
-def judged(*comparisons: dict, rules=(), strict=False, measured=True) -> tuple[int, str]:
+def judge(*comparisons: dict, rules=(), strict=False, is_measured=True) -> tuple[int, str]:
     """The exit code and the headline of a verdict."""
-    verdict = {"measured": measured, "why": "refused", "comparisons": list(comparisons)}
+    verdict = {"measured": is_measured, "why": "refused", "comparisons": list(comparisons)}
     verdict |= {"broken_rules": [], "errors": {"failed": 0, "requests": 9}, "sentence": ""}
-    asked = client_module.parser().parse_args(["report", "1", *(["--strict"] if strict else [])])
-    asked.fail_if = list(rules)
+    arguments = client_module.parser().parse_args(
+        ["report", "1", *(["--strict"] if strict else [])]
+    )
+    arguments.fail_if = list(rules)
     site = client_module.Site({"BENCHSITE_URL": SITE, "BENCHSITE_TOKEN": "t"})
     site.api.get = lambda path: {"tests": []}
-    report = client_module.report_of(site, {"id": 1, "verdict": verdict}, asked)
+    report = client_module.report_of(site, {"id": 1, "verdict": verdict}, arguments)
     return report.code, report.headline
 
 
@@ -75,23 +77,21 @@ def test_a_line_break_at_the_end_of_a_token_is_no_part_of_it():
 
 def test_a_limit_is_broken_where_the_lower_end_is_beyond_it():
     for low, high, code in [(1.11, 1.2, 1), (1.09, 1.2, 0), (1.02, 1.09, 0), (0.8, 0.9, 0)]:
-        assert judged(compared(low, high), rules=[P95])[0] == code
+        assert judge(comparison(low, high), rules=[P95])[0] == code
 
 
 def test_too_close_to_call_passes_unless_strict():
-    close = compared(0.9, 1.2, "too close to call")
-    assert [judged(close, strict=strict)[0] for strict in (False, True)] == [0, 3]
-    assert [judged(compared(1.09, 1.2), rules=[P95], strict=True)[0]] == [3]
-    assert judged(close)[1].startswith("Too close to call. cart")
-    assert judged(close, rules=["p99 slower by 5 %"])[1].startswith(
-        "cart cannot be judged. Measure"
-    )
+    close = comparison(0.9, 1.2, "too close to call")
+    assert [judge(close, strict=strict)[0] for strict in (False, True)] == [0, 3]
+    assert [judge(comparison(1.09, 1.2), rules=[P95], strict=True)[0]] == [3]
+    assert judge(close)[1].startswith("Too close to call. cart")
+    assert judge(close, rules=["p99 slower by 5 %"])[1].startswith("cart cannot be judged. Measure")
 
 
 def test_without_rules_a_slower_test_fails_and_others_pass():
     words = ("slower", "no practical difference", "not slower", "faster")
-    assert [judged(compared(1.01, 1.02, word))[0] for word in words] == [1, 0, 0, 0]
-    assert judged(measured=False) == (4, "Could not measure. refused")
+    assert [judge(comparison(1.01, 1.02, word))[0] for word in words] == [1, 0, 0, 0]
+    assert judge(is_measured=False) == (4, "Could not measure. refused")
 
 
 @pytest.mark.parametrize(
@@ -114,10 +114,10 @@ def test_rules_are_written_as_people_say_them():
 
 def test_a_job_fails_with_the_size_its_interval_and_the_limit(job, slower, capsys, tmp_path):
     code = job("report", str(slower.pk), "--fail-if", P95, "--comment", "--markdown", "r.md")
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert code == 1
-    assert "slower than baseline “main” at p95. The limit is 10 %." in said
-    assert f"{SITE}/campaigns/{slower.pk}/" in said
+    assert "slower than baseline “main” at p95. The limit is 10 %." in output
+    assert f"{SITE}/campaigns/{slower.pk}/" in output
     assert "| **" in (tmp_path / "r.md").read_text()
     assert (tmp_path / "summary.md").read_text() == (tmp_path / "r.md").read_text()
     assert job("report", str(slower.pk), "--fail-if", "p95 slower by 30 %") == 0
@@ -126,7 +126,7 @@ def test_a_job_fails_with_the_size_its_interval_and_the_limit(job, slower, capsy
 def test_errors_are_counted_in_what_is_compared(job, project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTP])
-    number = str(ended(campaign).pk)
+    number = str(end(campaign).pk)
     assert job("report", number, "--fail-if", "errors > 0 %") == 0
 
 
@@ -155,9 +155,9 @@ def test_a_held_campaign_ends_with_4_and_its_reason(job, project, github, monkey
     monkeypatch.setattr(HUB, "wait_for_end", hold_at_once)
     assert job("run", "--campaign", "Checkout", "--check", "--comment") == 4
     assert "Could not measure. 503 Service Unavailable, but the plan" in capsys.readouterr().out
-    made = Campaign.objects.order_by("pk").last()
-    assert (made.commit, made.branch) == ("8" * 40, "faster-cart")
-    assert made.link == "https://github.example/shop/shop/actions/runs/77"
+    campaign = Campaign.objects.order_by("pk").last()
+    assert (campaign.commit, campaign.branch) == ("8" * 40, "faster-cart")
+    assert campaign.link == "https://github.example/shop/shop/actions/runs/77"
     (check,) = github.checks
     assert github.history == ["in_progress", "completed"]
     assert (check["head_sha"], check["conclusion"]) == ("8" * 40, "failure")
@@ -168,9 +168,9 @@ def test_two_addresses_are_measured_side_by_side_on_targets_made_once(job, proje
     monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     reference = make_target(project, tags=["reference"])
     make_endpoint(reference, host="shop.test", port=80)
-    asked = ("run", "--url", "http://shop.test/cart", "--against", "http://main.test/cart")
+    arguments = ("run", "--url", "http://shop.test/cart", "--against", "http://main.test/cart")
     for _ in range(2):
-        assert job(*asked, "--minutes", "0", "--tag", "ci") == 4
+        assert job(*arguments, "--minutes", "0", "--tag", "ci") == 4
     assert Target.objects.exclude(pk=reference.pk).count() == 2
     first, second = Campaign.objects.order_by("pk")
     assert not first.tests.filter(endpoint__target=reference).exists()
@@ -179,7 +179,7 @@ def test_two_addresses_are_measured_side_by_side_on_targets_made_once(job, proje
     assert (first.order, first.tags) == ("side_by_side", ["ci"])
     (version,) = {test.plan_version for test in (*first.tests.all(), *second.tests.all())}
     assert version.value().steps[0].path == "/cart"
-    assert job(*asked[:3], "--against", "http://main.test/other") == 2
+    assert job(*arguments[:3], "--against", "http://main.test/other") == 2
 
 
 def test_a_limit_that_is_refused_is_named_as_the_option(job, project, capsys):
@@ -191,25 +191,25 @@ def test_a_limit_that_is_refused_is_named_as_the_option(job, project, capsys):
 def test_a_preview_is_compared_with_where_the_campaign_measures(job, project, monkeypatch):
     monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     test = make_test(make_campaign(project, name="Checkout"))
-    asked = ("run", "--campaign", "Checkout", "--url", "http://pr-12.test", "--minutes", "0")
+    arguments = ("run", "--campaign", "Checkout", "--url", "http://pr-12.test", "--minutes", "0")
     for _ in range(2):
-        assert job(*asked) == 4
-        made = Campaign.objects.order_by("pk").last()
-        hosts = made.tests.order_by("position").values_list("endpoint__host", flat=True)
+        assert job(*arguments) == 4
+        campaign = Campaign.objects.order_by("pk").last()
+        hosts = campaign.tests.order_by("position").values_list("endpoint__host", flat=True)
         assert [*hosts] == [test.endpoint.host, "pr-12.test"]
 
 
 def test_a_plan_of_a_file_is_stored_as_a_version(job, project, monkeypatch, tmp_path):
     monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     spec = make_plan(project).spec
-    asked = ("--url", "http://a.test", "--against", "http://b.test", "--minutes", "0")
+    arguments = ("--url", "http://a.test", "--against", "http://b.test", "--minutes", "0")
     for n in (5, 5, 6):
         load = {"model": "open", "rate_per_s": n, "duration_s": 10}
         (tmp_path / "cart.json").write_text(json.dumps({**spec, "load": load}))
-        assert job("run", "--plan", "cart.json", *asked) == 4
+        assert job("run", "--plan", "cart.json", *arguments) == 4
     plan = project.plans.get(name="cart")
     assert plan.versions.count() == 2
-    assert job("run", "--plan", "none.json", *asked) == 2
+    assert job("run", "--plan", "none.json", *arguments) == 2
 
 
 def test_there_is_one_comment_which_later_pushes_edit(job, slower, github):
@@ -229,7 +229,7 @@ def test_a_long_comment_keeps_the_worst_rows(job, slower, github):
         client_module.parser().parse_args(["report", "1"]),
     )
     names = [f"test {n} of @everyone | <b>" for n in range(2000)]
-    rows = [compared(1.1, 1.2, label=name) for name in names]
+    rows = [comparison(1.1, 1.2, label=name) for name in names]
     report.verdict["comparisons"][:] = rows
     text = client_module.markdown(report)
     assert MOST - 500 < len(text) <= MOST
@@ -283,12 +283,12 @@ def test_the_files_have_what_their_readers_look_for(job, slower, tmp_path):
 def test_the_doctor_says_what_is_missing(job, project, capsys):
     make_test(make_campaign(project, name="Checkout"))
     assert job("doctor", "--campaign", "Checkout") == 4
-    said = capsys.readouterr().out
-    assert f"ok    {SITE} takes the token; the project is {project.name}" in said
-    assert "FAIL  0 injector hosts with 0 slots are online" in said
+    output = capsys.readouterr().out
+    assert f"ok    {SITE} takes the token; the project is {project.name}" in output
+    assert "FAIL  0 injector hosts with 0 slots are online" in output
 
 
-def served(reply: bytes):
+def answering(reply: bytes):
     def script(sock, server) -> None:
         while server.read_request(sock):
             sock.sendall(server.requests and reply)
@@ -297,17 +297,17 @@ def served(reply: bytes):
 
 
 def test_an_address_of_another_program_is_named():
-    with served(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") as site:
+    with answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") as site:
         api = client_module.Api(f"http://127.0.0.1:{site.port}", "secret", 0)
         with pytest.raises(client_module.Stop, match=f"{site.port}/ does not answer in JSON"):
             api.get("projects/")
 
 
 def test_the_token_follows_no_redirect():
-    with served(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}") as other:
+    with answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}") as other:
         where = f"http://127.0.0.1:{other.port}/"
-        moved = f"HTTP/1.1 302 Found\r\nLocation: {where}\r\nContent-Length: 0\r\n\r\n"
-        with served(moved.encode()) as site:
+        redirect = f"HTTP/1.1 302 Found\r\nLocation: {where}\r\nContent-Length: 0\r\n\r\n"
+        with answering(redirect.encode()) as site:
             api = client_module.Api(f"http://127.0.0.1:{site.port}", "secret", 0)
             with pytest.raises(client_module.Stop, match="Use that address"):
                 api.get("projects/")
@@ -318,7 +318,7 @@ def test_what_changes_something_is_not_sent_twice(monkeypatch):
     monkeypatch.setattr(client_module.time, "sleep", lambda _: None)
     clock = iter(range(100))
     monkeypatch.setattr(client_module.time, "monotonic", lambda: next(clock))
-    with served(b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n") as site:
+    with answering(b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n") as site:
         api = client_module.Api(f"http://127.0.0.1:{site.port}", "secret", 3)
         for ask, n in ((lambda: api.send("POST", "x/"), 1), (lambda: api.get("x/"), 5)):
             with pytest.raises(client_module.Stop) as stop:
@@ -341,5 +341,5 @@ def test_it_is_one_file_for_python_3_8_without_dependencies():
     assert roots <= sys.stdlib_module_names
     for python in filter(None, (shutil.which("python3.8"), sys.executable)):
         if subprocess.run([python, "-c", ""], capture_output=True).returncode == 0:
-            said = subprocess.run([python, CLIENT, "--version"], capture_output=True, text=True)
-            assert said.stdout.strip() == client_module.VERSION, said.stderr
+            done = subprocess.run([python, CLIENT, "--version"], capture_output=True, text=True)
+            assert done.stdout.strip() == client_module.VERSION, done.stderr

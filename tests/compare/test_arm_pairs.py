@@ -1,13 +1,19 @@
 """Any two tests of a campaign, compared by choice."""
 
 import pytest
-from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.sentences import plain_text
-from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.factories import (
+    just_now,
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_target,
+    make_test,
+)
 from tests.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec
 
@@ -25,8 +31,7 @@ def nginx(project):
 
 @pytest.fixture
 def campaign(project):
-    now = timezone.now()
-    return make_campaign(project, started_at=now, finished_at=now)
+    return make_campaign(project, **just_now())
 
 
 def two_ports(project, campaign, nginx):
@@ -37,7 +42,7 @@ def two_ports(project, campaign, nginx):
     ]
 
 
-def compared(campaign, candidate, baseline):
+def compare_arms(campaign, candidate, baseline):
     answer = campaign_answer(campaign, (candidate.pk, baseline.pk))
     (overhead,) = answer.overheads
     return overhead, plain_text(answer.sentence).replace("\u202f", " ")
@@ -46,12 +51,12 @@ def compared(campaign, candidate, baseline):
 def test_two_ports_get_a_verdict_with_its_interval_in_the_sentence(project, campaign, nginx):
     first, second = two_ports(project, campaign, nginx)
     run_in_blocks([first, second], [FAST, SLOW])
-    overhead, sentence = compared(campaign, second, first)
+    overhead, sentence = compare_arms(campaign, second, first)
     assert overhead.word == "slower"
     assert sentence == (
         "nginx :8443 is 12 % slower than nginx :8080 on new connections (10 to 14 %)."
     )
-    assert compared(campaign, first, second)[0].word == "faster"
+    assert compare_arms(campaign, first, second)[0].word == "faster"
 
 
 def test_two_ports_get_no_verdict_unless_they_are_chosen(project, campaign, nginx):
@@ -64,7 +69,7 @@ def test_two_targets_differ_by_choice_and_get_their_verdict(project, campaign, n
     targets = (nginx, make_target(project, "apache"))
     tests = [make_test(campaign, version, endpoint=make_endpoint(each)) for each in targets]
     run_in_blocks(tests, [FAST, SLOW])
-    overhead, _ = compared(campaign, tests[1], tests[0])
+    overhead, _ = compare_arms(campaign, tests[1], tests[0])
     assert overhead.word == "slower"
     assert ["target", "nginx", "apache"] in overhead.like_for_like["different"]
 
@@ -74,30 +79,27 @@ def test_two_plans_are_compared_although_their_loads_differ(project, campaign, n
     plans = [make_plan(project, f"2,000 over {s} s", spec=over(s)) for s in (10, 5)]
     tests = [make_test(campaign, version, endpoint=endpoint) for version in plans]
     run_in_blocks(tests, [FAST, SLOW])
-    assert compared(campaign, tests[1], tests[0])[0].word == "slower"
+    assert compare_arms(campaign, tests[1], tests[0])[0].word == "slower"
 
 
 def test_what_differs_by_accident_still_forbids_a_verdict(project, campaign, nginx):
     first, second = two_ports(project, campaign, nginx)
     run_in_blocks([first], [FAST], statuses={"200": 200})
     run_in_blocks([second], [SLOW], statuses={"404": 200})
-    overhead, _ = compared(campaign, second, first)
+    overhead, _ = compare_arms(campaign, second, first)
     assert overhead.word == ""
 
 
 def test_a_chosen_pair_replaces_the_default_one(project):
-    now = timezone.now()
-    campaign, tests = https_campaign(
-        project, modes=("new", "keep-alive"), started_at=now, finished_at=now
-    )
+    campaign, tests = https_campaign(project, modes=("new", "keep-alive"), **just_now())
     run_in_blocks(tests, [SLOW, SLOW, FAST, FAST])
-    overhead, _ = compared(campaign, tests[2], tests[0])
+    overhead, _ = compare_arms(campaign, tests[2], tests[0])
     assert overhead.is_chosen
     assert overhead.word == "faster"
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("query", "field"),
     [
         ({"compare": "x", "with": "1"}, "compare"),
         ({"compare": "{0}"}, "with"),
@@ -105,10 +107,10 @@ def test_a_chosen_pair_replaces_the_default_one(project):
         ({"compare": "{0}", "with": "0"}, "with"),
     ],
 )
-def test_anything_but_two_tests_of_the_campaign_is_refused(project, campaign, asked, field):
+def test_anything_but_two_tests_of_the_campaign_is_refused(project, campaign, query, field):
     test = make_test(campaign)
     with pytest.raises(InvalidFields) as refusal:
-        chosen_tests(campaign, {name: text.format(test.pk) for name, text in asked.items()})
+        chosen_tests(campaign, {name: text.format(test.pk) for name, text in query.items()})
     assert field in refusal.value.errors
 
 

@@ -10,7 +10,7 @@ from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Campaign, Run, Test
-from tests.history.test_triage_services import SLOWER, nights_ago, noted
+from tests.history.test_triage_services import SLOWER, nights_ago, note_history
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
 from tests.measured import https_campaign, run_in_blocks, same_again
@@ -38,8 +38,8 @@ def nights(nights_of_the_file, project):
     return [[Test.objects.get(pk=pk) for pk in tests] for tests in nights_of_the_file]
 
 
-def columns(vera, **asked):
-    return columns_of(Actor(user=vera), asked)
+def columns(vera, **sides):
+    return columns_of(Actor(user=vera), sides)
 
 
 def days(test, first: int, last: int) -> str:
@@ -48,8 +48,8 @@ def days(test, first: int, last: int) -> str:
 
 def test_the_runs_of_all_campaigns_of_these_days_are_one_side(vera, nights):
     http = nights[0][0]
-    found = comparison_of(columns(vera, a=days(http, 1, 3), b=days(http, 4, 6)))
-    (test,) = found.tests
+    comparison = comparison_of(columns(vera, a=days(http, 1, 3), b=days(http, 4, 6)))
+    (test,) = comparison.tests
     assert [len(side) for side in test.runs] == [6, 6]
     assert test.said == "slower, or the environment"
 
@@ -78,7 +78,7 @@ def test_a_stranger_sees_none(charlie, nights):
 
 
 def test_a_change_of_a_history_leads_to_the_days_before_and_since(client, vera, project):
-    (test,) = noted(project, SLOWER)
+    (test,) = note_history(project, SLOWER)
     client.force_login(vera)
     (change,) = client.get(reverse("history-test", args=[test.pk])).context["changes"]
     before, since = ((nights_ago(20) + timedelta(days=n)).date() for n in (7, 8))

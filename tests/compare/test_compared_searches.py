@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.queries.cells import cell_of
 from campaigns.domain.errors import Refused
 from campaigns.history.services import judge_by_baselines, make_baseline, release_baseline
 from campaigns.items.queries.items import refusal_to_delete
@@ -12,7 +12,7 @@ from campaigns.search.services import start_search
 from tests.engine.scenes import owner_of
 from tests.factories import make_campaign, make_project, make_run, make_test, make_user
 from tests.pages import text_of
-from tests.searches import answered, limit_of, search_through, searching
+from tests.searches import answer_first, limit_of, search_through, searching
 
 pytestmark = pytest.mark.django_db
 
@@ -25,29 +25,24 @@ def search_of_the_file(rows_of_the_file) -> Campaign:
 
 
 @pytest.fixture
-def old(searched) -> Campaign:
+def old(capacity_search) -> Campaign:
     """A search that has found some 1,000 requests/s."""
-    return searched
+    return capacity_search
 
 
-def again(campaign, **changed):
+def again(campaign, **changes):
     """The same search once more."""
     test = campaign.tests.get()
     values = {
         "by": owner_of(campaign.project),
         "project": campaign.project,
         "name": "again",
-        "cell": CampaignCell(test.plan_version, test.endpoint, test.connection_mode),
+        "cell": cell_of(test),
         "start_per_s": 100,
         "limit_per_s": 5000,
         "seed": 2,
     }
-    return answered(start_search(**values | changed))
-
-
-def compared(client, one, other) -> str:
-    address = f"{reverse('comparison')}?a=campaign-{one.pk}&b=campaign-{other.pk}"
-    return text_of(client.get(address)).replace("<b>", "").replace("</b>", "")
+    return answer_first(start_search(**values | changes))
 
 
 def test_two_searches_are_compared_by_their_capacities(as_searcher, old):
@@ -71,7 +66,7 @@ def test_a_search_that_met_its_limit_takes_more_or_nobody_knows(as_searcher, old
         assert (capacity["word"], capacity["ratio"]) == (word, None)
         assert ("at least 2,000 against " if word else "no capacity") in capacity["why"]
         assert (word or "No verdict") in answer["sentences"][0]
-        page = compared(as_searcher, new, old).replace("\u202f", "\u00a0")
+        page = comparison_page(as_searcher, new, old).replace("\u202f", "\u00a0")
         assert ("takes less" if word else f"at least {limit_per_s}") in page
         (row, _) = as_searcher.get(reverse("history-test", args=[new.tests.get().pk])).context[
             "capacities"
@@ -83,7 +78,12 @@ def test_a_search_that_met_its_limit_takes_more_or_nobody_knows(as_searcher, old
 def test_a_search_beside_what_is_none_says_so(as_searcher, old):
     campaign = make_campaign(old.project, "measured")
     make_run(make_test(campaign), state="done", outcome="complete")
-    assert "is no search for a capacity" in compared(as_searcher, old, campaign)
+    assert "is no search for a capacity" in comparison_page(as_searcher, old, campaign)
+
+
+def comparison_page(client, one, other) -> str:
+    address = f"{reverse('comparison')}?a=campaign-{one.pk}&b=campaign-{other.pk}"
+    return text_of(client.get(address)).replace("<b>", "").replace("</b>", "")
 
 
 @pytest.mark.long
@@ -135,7 +135,7 @@ def test_a_search_without_an_interval_is_no_baseline(project):
 
 
 def test_a_baseline_of_runs_and_one_of_a_search_are_beside_each_other(project):
-    """The same plan on the same endpoint, measured and searched."""
+    """The same plan on the same endpoint, measured and capacity_search."""
     search = searching(project, limit=900)
     search_through(search, limit_of(5000))
     test = search.tests.get()

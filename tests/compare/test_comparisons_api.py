@@ -27,12 +27,12 @@ def weeks(weeks_of_the_file, project):
     return [Campaign.objects.get(pk=pk) for pk in weeks_of_the_file]
 
 
-def asked(weeks, **more) -> dict[str, str]:
+def sides(weeks, **more) -> dict[str, str]:
     return {"a": f"campaign-{weeks[0].pk}", "b": f"campaign-{weeks[1].pk}", **more}
 
 
 def test_each_test_has_its_word_values_and_runs(api, weeks):
-    answer = api.get(URL, asked(weeks)).json()
+    answer = api.get(URL, sides(weeks)).json()
     assert [each["id"] for each in answer["columns"]] == [each.pk for each in weeks]
     slower, same = answer["tests"]
     assert slower.keys() == ComparedTestSerializer().fields.keys(), "as the schema promises"
@@ -47,8 +47,8 @@ def test_each_test_has_its_word_values_and_runs(api, weeks):
 
 
 def test_the_detail_is_of_the_test_that_was_asked_for(api, weeks):
-    key = api.get(URL, asked(weeks)).json()["tests"][1]["key"]
-    detail = api.get(URL, asked(weeks, test=key)).json()["detail"]
+    key = api.get(URL, sides(weeks)).json()["tests"][1]["key"]
+    detail = api.get(URL, sides(weeks, test=key)).json()["detail"]
     assert detail["key"] == key
     keys = [table["key"] for table in detail["tables"]]
     assert keys[1:] == ["counts", "runs-a", "runs-b", "shift"]
@@ -67,6 +67,6 @@ def test_two_runs_have_no_word_and_what_differs(api, weeks):
     [({"b": ""}, "b"), ({"a": "", "b": ""}, "b"), ({"a": "x"}, "a"), ({"g": "run-1"}, "g")],
 )
 def test_what_names_no_two_columns_is_refused_by_field(api, weeks, wrong, field):
-    response = api.get(URL, asked(weeks, **wrong))
+    response = api.get(URL, sides(weeks, **wrong))
     assert response.status_code == 400
     assert field in response.json()["error"]["fields"]

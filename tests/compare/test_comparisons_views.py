@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.metrics.profiles import read_profile
 from campaigns.domain.presentation import compared
 from campaigns.models import Campaign, RunProfile
-from tests.factories import make_campaign, make_project, make_run, make_test
+from tests.factories import just_now, make_campaign, make_project, make_run, make_test
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
 from tests.measured import https_campaign, measure, run_in_blocks, same_again
@@ -37,9 +37,8 @@ def weeks_of_the_file(project_of_the_file):
     later = same_again(earlier, name="Nightly 2")
     run_in_blocks(earlier, [FAST, FAST])
     run_in_blocks(later, [SLOW, FAST])
-    now = timezone.now()
     for tests in (earlier, later):
-        Campaign.objects.filter(pk=tests[0].campaign_id).update(started_at=now, finished_at=now)
+        Campaign.objects.filter(pk=tests[0].campaign_id).update(**just_now())
     return [tests[0].campaign_id for tests in (earlier, later)]
 
 
@@ -49,17 +48,17 @@ def weeks(weeks_of_the_file, project):
     return [Campaign.objects.get(pk=pk) for pk in weeks_of_the_file]
 
 
-def page_of(client, *rows, **asked):
-    named = [f"{type(row).__name__.lower()}-{row.pk}" for row in rows]
-    columns = dict(zip("abcdefg", named, strict=False))
-    return client.get(reverse("comparison"), {**columns, **asked})
+def page_of(client, *rows, **query):
+    names = [f"{type(row).__name__.lower()}-{row.pk}" for row in rows]
+    columns = dict(zip("abcdefg", names, strict=False))
+    return client.get(reverse("comparison"), {**columns, **query})
 
 
 def test_functions_that_take_more_of_the_cpu_time_are_named(as_vera, weeks):
     for campaign, shares in zip(weeks, ((60, 10), (20, 50)), strict=True):
         functions = [[n, "nginx", "libssl.so.3", f"f{place}"] for place, n in enumerate(shares)]
-        told = {"of": "processes", "lasted_s": 8, "samples": 100, "functions": functions}
-        profile = read_profile(told, 9)
+        facts = {"of": "processes", "lasted_s": 8, "samples": 100, "functions": functions}
+        profile = read_profile(facts, 9)
         run = campaign.runs.first()
         RunProfile.objects.create(run=run, source="shop-1", data=profile.to_json())
     page = page_of(as_vera, *weeks).content.decode()
@@ -71,7 +70,7 @@ def test_functions_that_take_more_of_the_cpu_time_are_named(as_vera, weeks):
     ]  # fmt: skip
 
 
-def ticked(client, *runs):
+def tick(client, *runs):
     return client.get(reverse("comparison"), {"run": [run.pk for run in runs]}, follow=True)
 
 
@@ -132,8 +131,8 @@ def test_a_third_column_is_chosen_from_the_others(as_vera, weeks):
     Campaign.objects.filter(pk=third.pk).update(started_at=timezone.now())
     page = page_of(as_vera, *weeks)
     choice = as_vera.get(f"{reverse('comparison')}?{page.context['column_query']}")
-    ((chosen, query),) = choice.context["choices"]
-    assert chosen.campaign == third
+    ((other, query),) = choice.context["choices"]
+    assert other.campaign == third
     three = as_vera.get(f"{reverse('comparison')}?{query}")
     assert [column.row for column in three.context["columns"]] == [*weeks, third]
 
@@ -149,8 +148,8 @@ def test_two_to_six_ticks_are_compared(as_vera, project, pair):
         measure(make_run(make_test(make_campaign(project))), 9_000, seconds=1) for _ in range(5)
     ]
     for runs in ([], pair[:1], [*pair, *more]):
-        assert "compared" not in ticked(as_vera, *runs).context
-    assert ticked(as_vera, *pair, more[0]).context["compared"].sentences
+        assert "compared" not in tick(as_vera, *runs).context
+    assert tick(as_vera, *pair, more[0]).context["compared"].sentences
 
 
 @pytest.mark.parametrize("is_foreign_first", [True, False])
@@ -159,13 +158,13 @@ def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_firs
     sides = [foreign, weeks[0]] if is_foreign_first else [weeks[0], foreign]
     assert page_of(as_vera, *sides).status_code == 404
     foreign_run = make_run(make_test(foreign))
-    assert ticked(as_vera, foreign_run).status_code == 404
+    assert tick(as_vera, foreign_run).status_code == 404
     weeks[1].runs.all().delete()
-    gone = weeks[1].tests.first()
-    gone_pk = gone.pk
-    gone.delete()
-    asked = {"a": f"campaign-{weeks[0].pk}", "b": f"test-{gone_pk}"}
-    assert as_vera.get(reverse("comparison"), asked).status_code == 404
+    test = weeks[1].tests.first()
+    test_pk = test.pk
+    test.delete()
+    query = {"a": f"campaign-{weeks[0].pk}", "b": f"test-{test_pk}"}
+    assert as_vera.get(reverse("comparison"), query).status_code == 404
 
 
 def test_an_address_without_two_columns_says_what_it_needs(as_vera, weeks):

@@ -57,7 +57,7 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def told() -> list[tuple[str, str, str]]:
+def entries() -> list[tuple[str, str, str]]:
     """(deed, who, what) of every entry, oldest first."""
     return list(AuditEntry.objects.order_by("pk").values_list("deed", "who", "what"))
 
@@ -68,7 +68,7 @@ def test_tokens_leave_their_name_and_scope_and_never_their_text(as_alice):
     tokens.revoke_token(by=as_alice, token=token)
     tokens.revoke_token(by=as_alice, token=token)
     tokens.revoke_all_tokens(by=as_alice)
-    assert told() == [
+    assert entries() == [
         ("token_created", "alice", "nightly, scope run, 30 days"),
         ("token_created", "alice", "other, scope read, 1 day"),
         ("token_revoked", "alice", "nightly"),
@@ -81,7 +81,7 @@ def test_shares_say_what_for_how_long(as_alice, project):
     campaign = make_campaign(project, "nightly")
     share, token = tokens.create_share(by=as_alice, project=project, campaign=campaign, days=7)
     tokens.revoke_share(by=as_alice, share=share)
-    assert told() == [
+    assert entries() == [
         ("shared", "alice", "link to nightly, 7 days"),
         ("share_revoked", "alice", "link to nightly"),
     ]
@@ -93,7 +93,7 @@ def test_members_and_their_roles(as_alice, project):
     member = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
     projects.change_role(by=as_alice, membership=member, role="editor")
     projects.remove_member(by=as_alice, membership=member)
-    assert told() == [
+    assert entries() == [
         ("member_added", "alice", "zoe as viewer"),
         ("role_changed", "alice", "zoe: viewer to editor"),
         ("member_removed", "alice", "zoe"),
@@ -104,17 +104,17 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
     as_alice, project
 ):
     make_user("zoe")
-    seen = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
-    other = Membership.objects.get(pk=seen.pk)
+    stale = projects.add_member(by=as_alice, project=project, username="zoe", role="viewer")
+    other = Membership.objects.get(pk=stale.pk)
     projects.change_role(by=as_alice, membership=other, role="editor")
-    projects.change_role(by=as_alice, membership=seen, role="editor")
-    projects.change_role(by=as_alice, membership=seen, role="owner")
+    projects.change_role(by=as_alice, membership=stale, role="editor")
+    projects.change_role(by=as_alice, membership=stale, role="owner")
     projects.remove_member(by=as_alice, membership=other)
     with pytest.raises(Refused, match="zoe is no longer a member"):
-        projects.change_role(by=as_alice, membership=seen, role="viewer")
+        projects.change_role(by=as_alice, membership=stale, role="viewer")
     with pytest.raises(Refused, match="zoe is no longer a member"):
-        projects.remove_member(by=as_alice, membership=seen)
-    assert [what for _, _, what in told()] == [
+        projects.remove_member(by=as_alice, membership=stale)
+    assert [what for _, _, what in entries()] == [
         "zoe as viewer",
         "zoe: viewer to editor",
         "zoe: editor to owner",
@@ -127,7 +127,7 @@ def test_a_stored_secret_leaves_the_plan_and_not_itself(as_alice, project):
     for secret in ("correct horse", None, ""):
         projects.keep_secret(by=as_alice, plan=plan, secret=secret)
     what = f"plan {plan.pk}: checkout"
-    assert told() == [("secret_stored", "alice", what), ("secret_deleted", "alice", what)]
+    assert entries() == [("secret_stored", "alice", what), ("secret_deleted", "alice", what)]
     assert not [entry for entry in AuditEntry.objects.values() if "horse" in str(entry)]
 
 
@@ -142,7 +142,7 @@ def test_a_campaign_from_its_start_to_its_deletion(as_bob, as_alice, project):
     campaign.refresh_from_db()
     items.delete_items(by=as_alice, items=[campaign])
     name = f"campaign {campaign.pk}: nightly"
-    assert told() == [
+    assert entries() == [
         ("campaign_started", "bob", name),
         ("run_stopped", "bob", f"run {campaign.pk}.1"),
         ("campaign_stopped", "bob", name),
@@ -158,7 +158,7 @@ def test_blocks_that_were_added(as_bob, project):
     make_test(campaign, make_plan(project), endpoint=make_endpoint(make_target(project)))
     campaigns.start_campaign(by=as_bob, campaign=campaign, anyway=True)
     blocks.add_blocks(by=as_bob, campaign=campaign, after=1, blocks=2)
-    assert told()[-1] == ("blocks_added", "bob", f"campaign {campaign.pk}: nightly, 2 blocks")
+    assert entries()[-1] == ("blocks_added", "bob", f"campaign {campaign.pk}: nightly, 2 blocks")
 
 
 def test_load_of_the_installation_by_a_person_and_from_a_shell(as_adam):
@@ -167,7 +167,7 @@ def test_load_of_the_installation_by_a_person_and_from_a_shell(as_adam):
     load_control.drain_from_console()
     load_control.allow_load_from_console()
     load_control.stop_all_load_from_console()
-    assert told() == [
+    assert entries() == [
         ("load_switched_off", "adam", ""),
         ("load_allowed", "adam", ""),
         ("load_switched_off", "", "to drain"),
@@ -195,7 +195,7 @@ def test_what_is_refused_leaves_no_entry(as_vera, project):
     campaign = make_campaign(project)
     with pytest.raises(Forbidden), transaction.atomic():
         items.delete_items(by=as_vera, items=[campaign])
-    assert told() == []
+    assert entries() == []
 
 
 @pytest.mark.parametrize("change", [lambda rows: rows.update(who="nobody"), QuerySet.delete])
@@ -203,7 +203,7 @@ def test_the_database_refuses_to_change_or_delete_an_entry(as_alice, change):
     tokens.create_token(by=as_alice, name="nightly", scope="run", days=30)
     with pytest.raises(DatabaseError, match="never changed or deleted"), transaction.atomic():
         change(AuditEntry.objects.all())
-    assert told()[0][1] == "alice"
+    assert entries()[0][1] == "alice"
 
 
 def test_entries_are_for_owners_and_administrators(as_alice, as_bob, as_adam, project, charlie):
@@ -232,21 +232,21 @@ REFERENCES = [
 
 def reaching(root: type[Model]) -> set[type[Model]]:
     """The models whose rows belong, over however many references, to a row of `root`."""
-    found = {root}
-    while grown := {model for model, _, to in REFERENCES if to in found} - found:
-        found |= grown
-    return found
+    models = {root}
+    while more := {model for model, _, to in REFERENCES if to in models} - models:
+        models |= more
+    return models
 
 
 def belonging_to(row: Model) -> dict[type[Model], set]:
     """The keys of all rows that belong to this one, by model, itself included."""
-    found = defaultdict(set, {type(row): {row.pk}})
+    keys_by_model = defaultdict(set, {type(row): {row.pk}})
     n_before = 0
-    while n_before != (n_before := sum(map(len, found.values()))):
+    while n_before != (n_before := sum(map(len, keys_by_model.values()))):
         for model, name, to in REFERENCES:
-            rows = model._base_manager.filter(**{f"{name}__in": found[to]})
-            found[model] |= set(rows.values_list("pk", flat=True))
-    return {model: keys for model, keys in found.items() if keys}
+            rows = model._base_manager.filter(**{f"{name}__in": keys_by_model[to]})
+            keys_by_model[model] |= set(rows.values_list("pk", flat=True))
+    return {model: keys for model, keys in keys_by_model.items() if keys}
 
 
 @pytest.fixture
@@ -292,8 +292,8 @@ def test_nothing_that_belongs_to_it_is_left(world, noun):
     purge_items(by=owner, items=[row])
     left = {
         model: keys
-        for model, gone in before.items()
-        if (keys := gone & set(model._base_manager.values_list("pk", flat=True)))
+        for model, keys_before in before.items()
+        if (keys := keys_before & set(model._base_manager.values_list("pk", flat=True)))
     }
     assert left == {}
     assert Campaign.objects.count() == (others if noun == "campaign" else 0)

@@ -13,50 +13,50 @@ from tests.waiting import eventually
 
 
 def test_those_who_ask_together_share_one_making():
-    kept, made, values = Cache(2), [], []
+    memory, makings, values = Cache(2), [], []
 
     def make():
         time.sleep(0.05)
-        made.append(1)
+        makings.append(1)
         return object()
 
     threads = [
-        threading.Thread(target=lambda: values.append(kept.get("a", make))) for _ in range(20)
+        threading.Thread(target=lambda: values.append(memory.get("a", make))) for _ in range(20)
     ]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    assert len(made) == 1
+    assert len(makings) == 1
     assert len(set(map(id, values))) == 1
 
 
 def test_a_later_version_is_made_again_and_an_earlier_one_is_not():
-    kept, made = Cache(2), []
+    memory, versions = Cache(2), []
     for version in (1, 1, 2, 1, 2):
-        kept.get("a", partial(made.append, version), version)
-    assert made == [1, 2]
+        memory.get("a", partial(versions.append, version), version)
+    assert versions == [1, 2]
 
 
 def test_the_least_used_falls_out():
-    kept = Cache(2)
+    memory = Cache(2)
     for key in ("a", "b", "a", "c"):
-        kept.get(key, lambda key=key: key)
-    assert kept.get("a", lambda: "new") == "a"
-    assert kept.get("b", lambda: "new") == "new"
+        memory.get(key, lambda key=key: key)
+    assert memory.get("a", lambda: "new") == "a"
+    assert memory.get("b", lambda: "new") == "new"
 
 
 def test_what_failed_is_made_again_and_all_who_waited_for_it_get_the_fault():
-    kept, faults, is_making = Cache(2), [], threading.Event()
+    memory, faults, is_making = Cache(2), [], threading.Event()
 
     def fail():
         is_making.set()
-        eventually(lambda: waiting.ident and others_wait(kept), 10, "somebody waits for it")
+        eventually(lambda: waiting.ident and others_wait(memory), 10, "somebody waits for it")
         raise ZeroDivisionError
 
     def ask(make):
         try:
-            kept.get("a", make)
+            memory.get("a", make)
         except ZeroDivisionError as fault:
             faults.append(fault)
 
@@ -68,36 +68,36 @@ def test_what_failed_is_made_again_and_all_who_waited_for_it_get_the_fault():
     for each in (making, waiting):
         each.join(10)
     assert len(faults) == 2
-    assert kept.get("a", lambda: 5) == 5
+    assert memory.get("a", lambda: 5) == 5
 
 
-def others_wait(kept: Cache) -> bool:
-    [entry] = kept._entries.values()
+def others_wait(memory: Cache) -> bool:
+    [entry] = memory._entries.values()
     return bool(entry.is_made._cond._waiters)
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("waits_for", ["a value that is being made", "a lock that is held"])
 def test_who_waits_for_another_gives_its_connection_back(waits_for, monkeypatch):
-    lock, kept, has_released, seen = threading.Lock(), Cache(1), threading.Event(), []
+    lock, memory, has_released, connections = threading.Lock(), Cache(1), threading.Event(), []
     release = database.release_connection
 
-    def released():
+    def release_and_note():
         release()
-        seen.append(connection.connection)
+        connections.append(connection.connection)
         has_released.set()
 
     for module in (cache, database):
-        monkeypatch.setattr(module, "release_connection", released)
+        monkeypatch.setattr(module, "release_connection", release_and_note)
 
     def wait():
         connection.ensure_connection()
-        seen.append(connection.connection)
+        connections.append(connection.connection)
         if waits_for.startswith("a lock"):
             with database.held(lock):
                 pass
         else:
-            kept.get("a", lambda: None)
+            memory.get("a", lambda: None)
 
     def other():
         waiter.start()
@@ -105,9 +105,9 @@ def test_who_waits_for_another_gives_its_connection_back(waits_for, monkeypatch)
 
     waiter = threading.Thread(target=wait)
     with lock:
-        kept.get("a", other)
+        memory.get("a", other)
     waiter.join(10)
-    assert [each is None for each in seen] == [False, True]
+    assert [each is None for each in connections] == [False, True]
 
 
 def test_what_one_release_has_made_another_one_of_any_module_makes_again():

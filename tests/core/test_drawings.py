@@ -86,10 +86,10 @@ def test_arms_of_several_plans_keep_their_bars():
 
 
 def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():
-    def measured(part, mean_ms: int):
+    def part_row(part, mean_ms: int):
         return Row(part, (count_cell(mean_ms),), part)
 
-    rows = [measured("wait", 75), measured("tls", 25), measured("response", 100)]
+    rows = [part_row("wait", 75), part_row("tls", 25), part_row("response", 100)]
     pieces = parts_bar(Table("parts", "Parts", (), tuple(rows)))
     assert [(piece.part, piece.x, piece.width) for piece in pieces] == [
         ("wait", 0, 75),
@@ -128,17 +128,17 @@ LINES = [{"curve": [{"x": 2000}], "label": name, "scheme": "https"} for name in 
 
 def test_a_difference_is_within_its_axis_however_wide_its_intervals_are():
     chart = difference_panel(shift_of(side(), side(tail=3), paired=False), 0.05, LINES, "")
-    _, line, named = chart.series
-    for value in (*line.y, *line.low, *line.high, *named.y):
+    _, line, labels = chart.series
+    for value in (*line.y, *line.low, *line.high, *labels.y):
         assert chart.y.low <= value <= chart.y.high
 
 
 def test_percentiles_are_named_by_their_difference_in_ms():
     before, after = side(), side(1.1)
     chart = difference_panel(shift_of(before, after, paired=False), 0.05, LINES, "")
-    *_, named = chart.series
+    *_, names = chart.series
     medians = [each[0].percentile_us(50_000) / 1000 for each in (before, after)]
-    assert float(named.labels[0]) == pytest.approx(medians[1] - medians[0], rel=0.05)
+    assert float(names.labels[0]) == pytest.approx(medians[1] - medians[0], rel=0.05)
     assert difference_panel({}, 0.05, LINES, "") is None
 
 
@@ -203,8 +203,8 @@ def test_a_cell_has_its_text_and_says_why_it_is_weak():
 
 
 def test_what_people_typed_is_escaped():
-    typed = Cell(None, "<b>&'\"", why='"><script>')
-    assert td(typed) == (
+    cell = Cell(None, "<b>&'\"", why='"><script>')
+    assert td(cell) == (
         '<td class="num" title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;&#x27;&quot;</td>'
     )
 

@@ -96,25 +96,25 @@ def test_the_process_is_healthy_without_a_database(client):
 
 
 @pytest.mark.parametrize(
-    ("redis", "status", "told"),
+    ("redis", "status", "body"),
     [
         (None, 200, {"ready": True, "redis": "ok", "dispatcher": "ok"}),
         ("redis://127.0.0.1:1/0", 503, {"ready": False, "redis": "does not answer"}),
     ],
 )
 def test_ready_means_that_both_stores_answer_and_names_what_fails_without_addresses(
-    client, settings, redis, status, told
+    client, settings, redis, status, body
 ):
     settings.REDIS_URL = redis or settings.REDIS_URL
     answer = client.get(reverse("readyz"))
-    assert (answer.status_code, answer.json()) == (status, {"postgresql": "ok", **told})
+    assert (answer.status_code, answer.json()) == (status, {"postgresql": "ok", **body})
 
 
 def test_a_frozen_store_is_told_within_seconds(monkeypatch):
-    thawed = threading.Event()
+    thaw = threading.Event()
     monkeypatch.setattr(health, "ANSWER_WITHIN_S", 0.1)
-    assert health._ask(lambda: thawed.wait(30)) == "does not answer"
-    thawed.set()
+    assert health._ask(lambda: thaw.wait(30)) == "does not answer"
+    thaw.set()
 
 
 def test_any_error_of_a_store_counts_as_away(monkeypatch):
@@ -154,11 +154,11 @@ def read(client):
 
 
 def test_a_new_installation_has_load_on_and_nothing_else_to_tell(read):
-    told = read()
-    assert told["load_on"] == {(): 1}
-    assert sum(told["runs"].values()) == told["campaigns_waiting"][()] == 0
-    assert told["database_bytes"][()] > 1_000_000
-    assert "dispatcher_silent_seconds" not in told
+    metrics = read()
+    assert metrics["load_on"] == {(): 1}
+    assert sum(metrics["runs"].values()) == metrics["campaigns_waiting"][()] == 0
+    assert metrics["database_bytes"][()] > 1_000_000
+    assert "dispatcher_silent_seconds" not in metrics
 
 
 def test_runs_hosts_and_the_dispatcher_are_told(read, project):
@@ -167,14 +167,14 @@ def test_runs_hosts_and_the_dispatcher_are_told(read, project):
     announce_host(name="one", slots=12, facts={"spool_bytes": 4096})
     stay_off_if_restored()
     note_dispatcher()
-    told = read()
-    assert told["runs"][("queued",)] == told["campaigns_waiting"][()] == 1
-    assert ("done",) not in told["runs"]
-    assert told["injector_host_slots"] == {("one",): 12}
-    assert told["injector_host_busy_slots"] == {("one",): 0}
-    assert told["injector_host_spool_bytes"] == {("one",): 4096}
-    assert 0 <= told["injector_host_silent_seconds"][("one",)] < 60
-    assert 0 <= told["dispatcher_silent_seconds"][()] < 60
+    metrics = read()
+    assert metrics["runs"][("queued",)] == metrics["campaigns_waiting"][()] == 1
+    assert ("done",) not in metrics["runs"]
+    assert metrics["injector_host_slots"] == {("one",): 12}
+    assert metrics["injector_host_busy_slots"] == {("one",): 0}
+    assert metrics["injector_host_spool_bytes"] == {("one",): 4096}
+    assert 0 <= metrics["injector_host_silent_seconds"][("one",)] < 60
+    assert 0 <= metrics["dispatcher_silent_seconds"][()] < 60
 
 
 def test_how_long_the_next_run_has_waited_is_told(read, project):
@@ -195,8 +195,8 @@ def test_other_addresses_find_nothing(client):
     assert client.get(reverse("metrics"), REMOTE_ADDR="127.0.0.2").status_code == 200
 
 
-@pytest.mark.parametrize("trusted", [["127.0.0.1"], []])
-def test_nobody_reads_them_through_a_proxy_of_this_machine(client, settings, trusted):
-    settings.TRUSTED_PROXIES = trusted
+@pytest.mark.parametrize("proxies", [["127.0.0.1"], []])
+def test_nobody_reads_them_through_a_proxy_of_this_machine(client, settings, proxies):
+    settings.TRUSTED_PROXIES = proxies
     behind = client.get(reverse("metrics"), headers={"X-Forwarded-For": "203.0.113.7"})
     assert behind.status_code == 404

@@ -39,11 +39,13 @@ DOUBLED = 13  # times: a second has 294,912 requests
 VITALS = {"cpu_share": 0.21, "hub_lag_max_us": 1234, "rss_bytes": 41_234_567}
 
 
-def ended(project, number: int, name: str, version, ends, modes, *, repeats: int, days: int):
+def past_campaign(
+    project, number: int, name: str, version, ends, modes, *, repeats: int, days: int
+):
     """A campaign with a number that is always the same, and its tests."""
     at = AT + timedelta(days=days)
-    made = {"id": number, "repeats": repeats, "started_at": at}
-    campaign = make_campaign(project, name, **made, finished_at=at + timedelta(hours=1))
+    fields = {"id": number, "repeats": repeats, "started_at": at}
+    campaign = make_campaign(project, name, **fields, finished_at=at + timedelta(hours=1))
     tests = [
         make_test_row(campaign, version, endpoint=e, connection_mode=m)
         for e, m in zip(ends, modes, strict=True)
@@ -61,8 +63,8 @@ def sample(project) -> list[Campaign]:
     modes = ["new", "new", "keep-alive", "keep-alive"]
     campaigns = []
     for nth, faster in enumerate((1.0, 0.9)):
-        made = (project, 987_001 + nth, f"sample {nth}", version, ends, modes)
-        campaign, tests = ended(*made, repeats=3, days=nth)
+        args = (project, 987_001 + nth, f"sample {nth}", version, ends, modes)
+        campaign, tests = past_campaign(*args, repeats=3, days=nth)
         means = [[12_000, 12_300, 12_100], [21_500, 22_100, 21_900], [8000, 8100, 8050]]
         means += [[12_900, 13_050, 13_000]]
         run_in_blocks(tests, [[round(faster * each) for each in of] for of in means])
@@ -80,8 +82,8 @@ def large(project) -> Run:
     spec |= {"steps": steps, "thresholds": rules, "warm_up_s": WARM_UP_S}
     version = make_plan(project, "large plan", spec)
     end_of_it = make_endpoint(make_target(project, "large target"))
-    made = (project, 987_011, "large", version, [end_of_it], ["keep-alive"])
-    campaign, (test,) = ended(*made, repeats=1, days=3)
+    args = (project, 987_011, "large", version, [end_of_it], ["keep-alive"])
+    campaign, (test,) = past_campaign(*args, repeats=1, days=3)
     run = make_run(test, n_shards=INJECTORS)
     places = [
         (at, shard, step)
@@ -90,7 +92,7 @@ def large(project) -> Run:
         for step in range(STEPS)
     ]
     ShardSecond.objects.bulk_create(
-        ShardSecond.of(seen(*place).to_json(), run_id=run.pk, shard=place[1], epoch=1)
+        ShardSecond.of(second_at(*place).to_json(), run_id=run.pk, shard=place[1], epoch=1)
         for place in places
     )
     end_shards(run, last_second=SECONDS - 1, end={"duration_us": SECONDS * 1_000_000})
@@ -99,7 +101,7 @@ def large(project) -> Run:
     return Run.objects.get(pk=run.pk)
 
 
-def seen(second: int, shard: int, step: int):
+def second_at(second: int, shard: int, step: int):
     """Slower from step to step, with a peak in the middle, after which some requests fail."""
     peak = 9000 if SECONDS // 2 <= second < SECONDS // 2 + 3 else 0
     base = 4000 + 3000 * step + 250 * shard + 37 * second + peak
@@ -120,8 +122,8 @@ def largest(project) -> Run:
     spec = plan_spec(model="closed", connections=400, duration_s=LARGEST_S)
     version = make_plan(project, "largest plan", spec | {"steps": steps})
     end_of_it = make_endpoint(make_target(project, "largest target"), "https")
-    made = (project, 987_021, "largest", version, [end_of_it], ["keep-alive"])
-    campaign, (test,) = ended(*made, repeats=1, days=5)
+    args = (project, 987_021, "largest", version, [end_of_it], ["keep-alive"])
+    campaign, (test,) = past_campaign(*args, repeats=1, days=5)
     run = make_run(test, n_shards=LARGEST_INJECTORS)
     ShardSecond.objects.bulk_create(
         ShardSecond(run=run, shard=shard, second=second, epoch=1, **seen_often(second))
@@ -145,13 +147,13 @@ def seen_often(second: int) -> dict[str, Any]:
 def packed_often(step: int, quarter: int) -> bytes:
     values = [3000 + 1500 * step + 700 * quarter + (nth * nth * 53) % 2900 for nth in range(36)]
     failed = 40 if quarter == 4 else 0
-    told = make_second(0, values, step=step, in_flight=400).to_json()
+    line = make_second(0, values, step=step, in_flight=400).to_json()
     n = len(values) << DOUBLED
     counts = {"started": n + failed, "ok": n, "failed": failed, "bytes_received": 4075 * n}
-    often = {name: doubled(Timing.from_json(each)) for name, each in told["timings"].items()}
+    often = {name: multiply(Timing.from_json(each)) for name, each in line["timings"].items()}
     more = {"failed": Timing.of([30_000] * failed)} if failed else {}
     return pack(
-        told
+        line
         | {
             "counters": counts,
             "statuses": {"200": n},
@@ -162,7 +164,7 @@ def packed_often(step: int, quarter: int) -> bytes:
     )
 
 
-def doubled(timing: Timing) -> Timing:
+def multiply(timing: Timing) -> Timing:
     for _ in range(DOUBLED):
         timing = timing.merged(timing)
     return timing
@@ -178,13 +180,13 @@ def settle(campaign: Campaign) -> None:
 
 def check(**texts: str) -> None:
     """Each is as stored; what is not is said of all of them."""
-    found = {f"{name.replace('_', '-')}.txt": text for name, text in texts.items()}
-    differing = [difference for each in found.items() if (difference := difference_of(*each))]
+    files = {f"{name.replace('_', '-')}.txt": text for name, text in texts.items()}
+    differing = [difference for each in files.items() if (difference := difference_of(*each))]
     if differing:
         pytest.fail("Other figures than before:\n" + "\n".join(differing), pytrace=False)
 
 
-def shortened(text: str, whole: int = 100, each: int = 60) -> str:
+def excerpt(text: str, whole: int = 100, each: int = 60) -> str:
     """The first lines, every so many of the rest, and a digest of all."""
     lines = text.splitlines()
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -192,14 +194,14 @@ def shortened(text: str, whole: int = 100, each: int = 60) -> str:
 
 
 def difference_of(name: str, text: str) -> str:
-    stored = GOLDEN / name
-    expected = stored.read_text() if stored.exists() else ""
-    if text == expected:
+    path = GOLDEN / name
+    golden = path.read_text() if path.exists() else ""
+    if text == golden:
         return ""
     folder = settings.BASE_DIR / "var" / "golden"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text)
-    lines = difflib.unified_diff(expected.splitlines(), text.splitlines(), lineterm="", n=0)
+    lines = difflib.unified_diff(golden.splitlines(), text.splitlines(), lineterm="", n=0)
     return "\n".join([name, *lines][:30])
 
 
@@ -227,7 +229,7 @@ def reports_of(run: Run, text_at: Callable[..., str]) -> str:
 def test_a_campaign_like_the_sample(sample, text_at):
     earlier, later = sample
     test, run = later.tests.first(), later.runs.order_by("position").last()
-    asked = f"?a=campaign-{earlier.pk}&b=campaign-{later.pk}"
+    query = f"?a=campaign-{earlier.pk}&b=campaign-{later.pk}"
     check(
         sample_campaign=text_at("campaign-detail", later.pk),
         sample_campaign_tables=text_at("campaign-csv", later.pk, query="?format=blocks"),
@@ -235,7 +237,7 @@ def test_a_campaign_like_the_sample(sample, text_at):
         sample_run=text_at("run-detail", run.pk),
         sample_run_reports=reports_of(run, text_at),
         sample_history=text_at("history-test", test.pk),
-        sample_comparison=text_at("comparison", query=asked),
+        sample_comparison=text_at("comparison", query=query),
     )
 
 
@@ -256,7 +258,7 @@ def test_a_run_of_a_billion_requests_and_more_than_an_hour(largest, text_at):
     page = text_at("run-detail", largest.pk)
     assert 300 < page.count('{"second"') <= 1000
     check(
-        largest_run=shortened(page),
+        largest_run=excerpt(page),
         largest_run_tables=text_at("run-csv", largest.pk),
-        largest_run_seconds=shortened(text_at("run-seconds-csv", largest.pk)),
+        largest_run_seconds=excerpt(text_at("run-seconds-csv", largest.pk)),
     )

@@ -20,6 +20,7 @@ from campaigns.models import Run
 from campaigns.runs.queries.measurements import measurement_of
 from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards
+from tests.pages import csv_rows
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +40,7 @@ def run(project) -> Run:
     for second in range(6):
         for step, times_us in enumerate(([18_650] * 1100, [1_005 + second] * 30)):
             failed = second % 2
-            seen = make_second(
+            row = make_second(
                 second,
                 times_us,
                 step=step,
@@ -47,15 +48,15 @@ def run(project) -> Run:
                 errors={"reset": failed} if failed else {},
                 vitals=None if step else VITALS,
             )
-            seen.timings["sampled"] = seen.timings["response"]
-            seen.timings["undelayed"] = Timing.of([us - 900 for us in times_us])
-            store_second(run, seen)
+            row.timings["sampled"] = row.timings["response"]
+            row.timings["undelayed"] = Timing.of([us - 900 for us in times_us])
+            store_second(run, row)
     run.refresh_from_db()
     return run
 
 
 @pytest.fixture(params=["under way", "finished"])
-def watched(request, run) -> Run:
+def either_run(request, run) -> Run:
     if request.param == "finished":
         end_shards(run, last_second=5, end={"duration_us": 6_000_000, "outcome": "complete"})
         Run.objects.filter(pk=run.pk).update(state="finalizing")
@@ -100,26 +101,26 @@ def as_page_text(value) -> str:
     return f"{int(whole):,}{point}{rest}" if re.fullmatch(r"\d+(\.\d+)?", value) else value
 
 
-def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
-    on_page = tables_on(page_of(viewer, watched))
-    report = report_of(watched)
-    text = viewer.get(reverse("run-csv", args=[watched.pk])).content.decode()
+def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, either_run):
+    on_page = tables_on(page_of(viewer, either_run))
+    report = report_of(either_run)
+    text = viewer.get(reverse("run-csv", args=[either_run.pk])).content.decode()
     lines = iter(csv.reader(StringIO(text)))
-    rest = viewer.get(f"/api/v1/runs/{watched.pk}/tables/").json()["tables"]
+    rest = viewer.get(f"/api/v1/runs/{either_run.pk}/tables/").json()["tables"]
     others = [table for table in rest if table["key"] != "limit"]
     limits = [table for table in rest if table["key"] == "limit"]
-    assert len(limits) == (watched.state == "done")
+    assert len(limits) == (either_run.state == "done")
     assert [table["key"] for table in others] == [table.key for table in report.tables]
     n_cells = n_both_ends = 0
-    for table, told in zip(report.tables, others, strict=True):
+    for table, rest_table in zip(report.tables, others, strict=True):
         assert next(lines) == [each for each in (table.title, table.note) if each]
-        assert told["note"] == table.note
+        assert rest_table["note"] == table.note
         _, *heads = next(lines)
-        for row, values in zip(table.rows, told["rows"], strict=True):
-            _, *written = next(lines)
+        for row, values in zip(table.rows, rest_table["rows"], strict=True):
+            _, *csv_texts = next(lines)
             texts = [cell.value_text for cell in row.cells]
-            assert [as_page_text(each) for each in written[: len(texts)]] == texts
-            beside = dict(zip(heads[len(texts) :], written[len(texts) :], strict=True))
+            assert [as_page_text(each) for each in csv_texts[: len(texts)]] == texts
+            beside = dict(zip(heads[len(texts) :], csv_texts[len(texts) :], strict=True))
             assert beside.get("note", "") == row.note == values["note"]
             weak = zip(heads, row.cells, strict=False)
             lows = {
@@ -153,8 +154,8 @@ def _as_text(cell, value) -> str:
     """A value of REST with as many decimals as its text has."""
     if value is None or isinstance(value, str):
         return cell.text if value == cell.value else f"{value}"
-    shown, unit = re.fullmatch(r"([\d,.]+)(.*)", cell.value_text).groups()
-    decimals = len(shown.partition(".")[2])
+    number, unit = re.fullmatch(r"([\d,.]+)(.*)", cell.value_text).groups()
+    decimals = len(number.partition(".")[2])
     return f"{value:,.{decimals}f}{unit}"
 
 
@@ -199,24 +200,23 @@ def test_a_late_reply_divides_no_rate_anywhere(viewer, project, is_over):
         assert [each.passed for each in measurement_of(run).thresholds] == [True]
 
 
-def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched):
-    told = seconds_after(watched.pk, BEFORE_ALL)
-    columns = told["points"]
-    if watched.is_done:
-        _, _, block = page_of(viewer, watched).partition('<script id="points" ')
+def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, either_run):
+    stream = seconds_after(either_run.pk, BEFORE_ALL)
+    columns = stream["points"]
+    if either_run.is_done:
+        _, _, block = page_of(viewer, either_run).partition('<script id="points" ')
         assert json.loads(block.partition(">")[2].partition("</script>")[0]) == columns
-    text = viewer.get(reverse("run-seconds-csv", args=[watched.pk])).getvalue().decode()
-    rows = list(csv.DictReader(StringIO(text)))
+    rows = csv_rows(viewer.get(reverse("run-seconds-csv", args=[either_run.pk])))
     assert [int(row["second (s)"]) for row in rows] == columns["second"] == list(range(6))
     for row, requests, response in zip(
         rows, columns["requests_text"], columns["response_text"], strict=True
     ):
         failed = int(row["failed"])
-        completed = f", completed {count(int(row['ok']) + failed)}" if failed else ""
-        assert requests == f"ok {count(int(row['ok']))}{completed}"
+        completion = f", completed {count(int(row['ok']) + failed)}" if failed else ""
+        assert requests == f"ok {count(int(row['ok']))}{completion}"
         ms = {name: figure(float(row[f"{name} (ms)"])) for name in ("p50", "p95", "p99")}
         assert response == "  ".join(f"{name} {text}" for name, text in ms.items())
-    assert told["now"] == ms | {"rate": count(int(rows[-1]["ok"])), "errors": "2 errors"}
+    assert stream["now"] == ms | {"rate": count(int(rows[-1]["ok"])), "errors": "2 errors"}
 
 
 def test_a_page_under_way_and_its_stream_say_how_far_it_is(viewer, run):

@@ -22,10 +22,10 @@ ORDERS = [sign + key for key in SORTS[Campaign] for sign in ("", "-")]
 
 @pytest.fixture
 def rows(project, as_alice):
-    def found(sort: str = "-id"):
+    def campaigns(sort: str = "-id"):
         return ordered(list_campaigns(as_alice).filter(project=project), sort)
 
-    return found
+    return campaigns
 
 
 @pytest.fixture
@@ -137,14 +137,14 @@ def test_a_page_of_known_rows_is_found_by_a_row():
 
 
 def test_pages_of_known_rows_lead_to_each_other():
-    seen, name = [], ""
+    rows, name = [], ""
     while True:
         page = numbers(10, name)
-        seen += page.rows
+        rows += page.rows
         if not page.next:
             break
         name = page.next
-    assert seen == [f"row {n}" for n in range(10)]
+    assert rows == [f"row {n}" for n in range(10)]
     assert numbers(10, page.previous).end == page.start - 1
 
 
@@ -152,12 +152,12 @@ def test_pages_of_known_rows_lead_to_each_other():
 def test_a_page_of_all_runs_is_read_by_an_index_wherever_it_is(project, as_alice, page):
     """Sorted anew for each page, ten thousand runs would cost a tenth of a second."""
     test = make_test(make_campaign(project))
-    found = list_runs(as_alice).filter(campaign__project=project)
+    runs = list_runs(as_alice).filter(campaign__project=project)
     run = [make_run(test, repeat) for repeat in (1, 2, 3)][1]
-    rows = found
+    rows = runs
     if page:
-        named = f"{page}.{run.pk}.{run.campaign_id}"
-        rows = _beyond(found, _edge_of(found, named))
+        edge = f"{page}.{run.pk}.{run.campaign_id}"
+        rows = _beyond(runs, _edge_of(runs, edge))
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("SET LOCAL enable_sort = off")
@@ -186,12 +186,12 @@ def three(project) -> list[int]:
     return [campaign.pk for campaign in campaigns]
 
 
-@pytest.mark.parametrize("chosen", [slice(0, 0), slice(1, 2), slice(0, 3)])
-def test_it_selects_what_in_selects(three, chosen):
-    wanted = three[chosen]
-    assert {each.pk for each in Campaign.objects.filter(among("pk", wanted))} == set(wanted)
-    runs = Run.objects.filter(among("campaign", wanted))
-    assert {run.campaign_id for run in runs} == set(wanted)
+@pytest.mark.parametrize("part", [slice(0, 0), slice(1, 2), slice(0, 3)])
+def test_it_selects_what_in_selects(three, part):
+    pks = three[part]
+    assert {each.pk for each in Campaign.objects.filter(among("pk", pks))} == set(pks)
+    runs = Run.objects.filter(among("campaign", pks))
+    assert {run.campaign_id for run in runs} == set(pks)
 
 
 def test_no_number_is_written_by_itself(three):

@@ -64,9 +64,9 @@ def test_a_lower_end_is_in_a_column_of_its_own_where_the_page_shows_any():
 
 
 def test_why_there_is_no_interval_is_in_a_column_of_its_own():
-    _, head, noted, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
-    assert (head[-1], noted[-1], other[-1]) == ("note", "No interval: a jump.", "")
-    assert len(head) == len(noted) == len(other) == 6
+    _, head, with_note, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
+    assert (head[-1], with_note[-1], other[-1]) == ("note", "No interval: a jump.", "")
+    assert len(head) == len(with_note) == len(other) == 6
 
 
 def test_no_name_of_a_plan_becomes_a_formula():

@@ -36,7 +36,7 @@ def reader(user=None, zone: str = "") -> Client:
 
 
 @pytest.fixture
-def ended(project):
+def night(project):
     """A campaign with one run, both begun at AT."""
     campaign = make_campaign(project, "night", started_at=AT, finished_at=AT)
     measure(make_run(make_test(campaign)), 10_000, n=200)
@@ -44,25 +44,25 @@ def ended(project):
     return campaign
 
 
-def test_a_page_has_the_readers_clock(alice, ended):
+def test_a_page_has_the_readers_clock(alice, night):
     for zone, clock in CLOCKS.items():
         for kind in ["auto:{}", "{}"]:
             page = text_of(
-                reader(alice, kind.format(zone)).get(f"/projects/{ended.project_id}/runs/")
+                reader(alice, kind.format(zone)).get(f"/projects/{night.project_id}/runs/")
             )
             assert clock in page
             assert sum(each in page for each in {*CLOCKS.values()}) == 1
 
 
 @pytest.mark.long
-def test_readers_of_one_page_have_each_their_own(alice, bob, ended):
+def test_readers_of_one_page_have_each_their_own(alice, bob, night):
     for noun in ["campaign", "run"]:
         for state in ["ended", "going"]:
             for is_again in [False, True]:
                 with undone():
                     if state == "going":
                         Campaign.objects.update(finished_at=None, opened_at=AT)
-                    row = ended if noun == "campaign" else runs_of(ended).get()
+                    row = night if noun == "campaign" else runs_of(night).get()
                     address = reverse(f"{noun}-detail", args=[row.pk])
                     headers = {"X-Requested-With": "XMLHttpRequest"} if is_again else {}
                     for _ in range(2):
@@ -72,19 +72,19 @@ def test_readers_of_one_page_have_each_their_own(alice, bob, ended):
                                 assert clock in page, (user, zone)
 
 
-def test_visitors_of_a_share_link_have_theirs(project, ended, as_alice):
-    _, token = create_share(by=as_alice, project=project, campaign=ended, days=1)
+def test_visitors_of_a_share_link_have_theirs(project, night, as_alice):
+    _, token = create_share(by=as_alice, project=project, campaign=night, days=1)
     for zone, clock in CLOCKS.items():
         assert clock in text_of(reader(zone=zone).get(f"/s/{token}/"))
 
 
-def test_programs_read_utc(alice, ended):
+def test_programs_read_utc(alice, night):
     away = reader(alice, "America/New_York")
-    run = runs_of(ended).get()
+    run = runs_of(night).get()
     for address in (
-        f"/api/v1/campaigns/{ended.pk}/",
+        f"/api/v1/campaigns/{night.pk}/",
         f"/api/v1/runs/{run.pk}/",
-        f"/projects/{ended.project_id}/runs.csv",
+        f"/projects/{night.project_id}/runs.csv",
     ):
         assert "2026-11-08T12:30:00" in b"".join(away.get(address)).decode(), address
 
@@ -96,8 +96,8 @@ def test_forms_take_times_in_the_readers_zone(alice, project):
         mark = TimeMark.objects.get(text__endswith=zone)
         assert mark.at == datetime(2026, 11, 8, hour, tzinfo=UTC)
     # In that night the clocks of New York skip an hour.
-    skipped = {"text": "deploy", "at": "2026-03-08T02:30"}
-    assert reader(alice, "America/New_York").post(address, skipped).status_code == 422
+    gap = {"text": "deploy", "at": "2026-03-08T02:30"}
+    assert reader(alice, "America/New_York").post(address, gap).status_code == 422
 
 
 def test_a_zone_is_chosen_and_the_browsers_is_taken_again():

@@ -12,7 +12,7 @@ from campaigns.core.transfer import client_address
 from campaigns.models import Run
 from campaigns.runs.services import summarise_run
 from tests.cast import token_client
-from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.factories import just_now, make_campaign, make_run, make_test, store_second
 from tests.measured import measure
 from tests.values import make_second
 
@@ -24,8 +24,7 @@ OWN = GZIP | {"Sec-Fetch-Site": "same-origin"}
 @pytest.fixture
 def run(project) -> Run:
     """A finished run of a finished campaign."""
-    now = timezone.now()
-    campaign = make_campaign(project, started_at=now, finished_at=now, repeats=1)
+    campaign = make_campaign(project, **just_now(), repeats=1)
     return measure(make_run(make_test(campaign)), 12_000)
 
 
@@ -47,11 +46,11 @@ def test_a_page_is_compressed_to_a_part_of_its_size(viewer, run):
 
 
 @pytest.mark.parametrize(
-    ("site", "expected"),
+    ("site", "is_gzip"),
     [("same-origin", True), ("none", True), ("same-site", False), ("cross-site", False)],
 )
-def test_what_another_site_asks_for_with_a_reader_s_cookies_is_not(viewer, run, site, expected):
-    assert is_compressed(page_of(viewer, run, **GZIP, **{"Sec-Fetch-Site": site})) == expected
+def test_what_another_site_asks_for_with_a_reader_s_cookies_is_not(viewer, run, site, is_gzip):
+    assert is_compressed(page_of(viewer, run, **GZIP, **{"Sec-Fetch-Site": site})) == is_gzip
 
 
 def test_nor_is_what_a_browser_asks_for_that_does_not_say_where_from(viewer, run):
@@ -102,16 +101,16 @@ def files_of(run: Run) -> list[str]:
 def test_whoever_has_the_results_of_what_has_ended_does_not_get_them_again(viewer, run):
     for address in files_of(run):
         for headers in ({}, OWN):
-            known = viewer.get(address, headers=headers)["ETag"]
-            again = viewer.get(address, headers={**headers, "If-None-Match": known})
+            tag = viewer.get(address, headers=headers)["ETag"]
+            again = viewer.get(address, headers={**headers, "If-None-Match": tag})
             assert (again.status_code, again.content) == (304, b""), address
 
 
 def test_late_seconds_make_them_new(viewer, run):
-    known = {address: viewer.get(address)["ETag"] for address in files_of(run)}
+    tags = {address: viewer.get(address)["ETag"] for address in files_of(run)}
     store_second(run, make_second(10, [12_000] * 50))
     summarise_run(run)
-    for address, tag in known.items():
+    for address, tag in tags.items():
         assert viewer.get(address, headers={"If-None-Match": tag}).status_code == 200, address
 
 
@@ -123,10 +122,10 @@ def test_the_seconds_of_a_run_under_way_are_not_held_to_be_final(viewer, project
 
 def test_whoever_may_not_see_a_run_learns_nothing_by_naming_its_tag(viewer, run, charlie):
     address = reverse("run-seconds-csv", args=[run.pk])
-    known = viewer.get(address)["ETag"]
+    tag = viewer.get(address)["ETag"]
     stranger = Client()
     stranger.force_login(charlie)
-    assert stranger.get(address, headers={"If-None-Match": known}).status_code == 404
+    assert stranger.get(address, headers={"If-None-Match": tag}).status_code == 404
 
 
 def test_a_page_has_no_tag_because_its_form_token_is_always_new(viewer, run):
@@ -137,7 +136,7 @@ PROXY = "127.0.0.1"
 
 
 def test_the_last_address_that_is_no_proxy_of_ours():
-    for peer, forwarded, trusted, address in [
+    for peer, header, proxies, address in [
         ("198.51.100.7", "", [PROXY], "198.51.100.7"),
         (PROXY, "", [PROXY], PROXY),
         (PROXY, "198.51.100.7", [PROXY], "198.51.100.7"),
@@ -152,5 +151,5 @@ def test_the_last_address_that_is_no_proxy_of_ours():
         ("172.18.0.3", "", ["*"], "172.18.0.3"),
         ("::1", "2001:db8::7", ["::1"], "2001:db8::7"),
     ]:
-        meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}
-        assert client_address(meta, trusted) == address
+        meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": header}
+        assert client_address(meta, proxies) == address

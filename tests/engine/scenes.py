@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -18,6 +20,7 @@ from campaigns.models import Campaign, Run
 from campaigns.operations.services.load_control import announce_host
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import make_second
+from tests.waiting import eventually
 
 
 def owner_of(project) -> Actor:
@@ -28,13 +31,13 @@ def draft(project, n_tests: int = 1, target=None, **fields) -> Campaign:
     target = target or make_target(project)
     endpoint = fields.pop("endpoint", None) or make_endpoint(target, host=machine(target.pk))
     cells = [CampaignCell(make_plan(project), endpoint, "new") for _ in range(n_tests)]
-    given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0, **fields}
-    return create_campaign(by=owner_of(project), project=project, cells=cells, **given)
+    values = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0, **fields}
+    return create_campaign(by=owner_of(project), project=project, cells=cells, **values)
 
 
 def create(by, project, **fields) -> Campaign:
     """A draft of one test by this actor, where the test does not say otherwise."""
-    given = {
+    values = {
         "name": "study",
         "cells": [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")],
         "repeats": 2,
@@ -42,7 +45,7 @@ def create(by, project, **fields) -> Campaign:
         "pause_s": 1,
         **fields,
     }
-    return create_campaign(by=by, project=project, **given)
+    return create_campaign(by=by, project=project, **values)
 
 
 def machine(number: int) -> str:
@@ -142,7 +145,7 @@ def tick() -> None:
     dispatch.reap_shards()
 
 
-def settled(run) -> Run:
+def settle(run) -> Run:
     for _ in range(4):
         tick()
     run.refresh_from_db()
@@ -164,6 +167,36 @@ def at_once(*acts: Callable) -> list:
         return [each.result(60) for each in [threads.submit(work, act) for act in acts]]
 
 
+def one_behind_the_other(first: Callable, second: Callable[[], Any]) -> list:
+    """What both return. `first` calls what it is given once it has its locks: only then does
+    `second` begin, and it goes on when that waits for them or has ended."""
+    begins, has_ended = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        if not begins.is_set():
+            begins.set()
+            eventually(lambda: has_ended.is_set() or _is_waited_for(), 10, "the other waits")
+
+    def follow() -> Any:
+        assert begins.wait(10), "the first never held its locks"
+        try:
+            return second()
+        finally:
+            has_ended.set()
+
+    return at_once(partial(first, hold), follow)
+
+
+def _is_waited_for() -> bool:
+    """Whether somebody waits for a lock that this connection holds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks"
+            " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+        )
+        return cursor.fetchone()[0]
+
+
 def states(campaign) -> list[str]:
     """Of its runs, in their order."""
     return list(campaign.runs.order_by("position").values_list("state", flat=True))
@@ -171,6 +204,6 @@ def states(campaign) -> list[str]:
 
 def statements(do: Callable[[], object]) -> int:
     """How many it takes."""
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         do()
-    return len(seen)
+    return len(queries)

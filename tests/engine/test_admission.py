@@ -26,7 +26,7 @@ from campaigns.operations.services.load_control import (
     stop_all_load,
 )
 from local.servers import binaries
-from tests.engine.scenes import at_once, finish, host, owner_of, running, settled, started, states
+from tests.engine.scenes import at_once, finish, host, owner_of, running, settle, started, states
 from tests.factories import make_endpoint, make_target
 from tests.stuck import stuck_runs
 
@@ -101,10 +101,10 @@ class TestAdmission:
 
     def test_a_name_holds_each_of_its_addresses(self, project):
         host(slots=9)
-        named = campaign_on(project, "shop.example")
+        campaign = campaign_on(project, "shop.example")
         assert dispatch.admit_runs() == 0
-        assert waiting_reason(named) == "Looking up the addresses of shop.example."
-        run = named.runs.get()
+        assert waiting_reason(campaign) == "Looking up the addresses of shop.example."
+        run = campaign.runs.get()
         assert dispatch.note_machines(run_id=run.pk, addresses=["10.0.0.5", "fd00::5"])
         assert dispatch.admit_runs() == 1
         campaign_on(project, "10.0.0.5"), campaign_on(project, "fd00::5")
@@ -213,7 +213,7 @@ def campaign_on(project, address: str) -> Campaign:
 def withdraw(run) -> None:
     """End an admitted run."""
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
-    settled(run)
+    settle(run)
 
 
 def test_it_says_which_run_has_the_target(project):
@@ -335,24 +335,24 @@ class TestRestored:
         run, _ = running(project)
         LoadControl.objects.update_or_create(pk=1, defaults={"identity": "7/16999"})
         stay_off_if_restored()
-        settled(run)
+        settle(run)
         assert (run.state, run.reason) == ("done", LOST_IN_COPY)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_dump_that_was_really_restored_keeps_load_off():
     stay_off_if_restored()
-    dumped = program("pg_dump", "--clean", "--if-exists", "--table", LoadControl._meta.db_table)
+    dump = program("pg_dump", "--clean", "--if-exists", "--table", LoadControl._meta.db_table)
     connection.close()
-    program("psql", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", given=dumped)
+    program("psql", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", text=dump)
     assert stay_off_if_restored()
     assert why_load_is_off() == RESTORED
 
 
-def program(name: str, *options: str, given: str = "") -> str:
+def program(name: str, *options: str, text: str = "") -> str:
     """The output of one of PostgreSQL's programs on the test's database."""
     url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
     command = [binaries() / name, *options, url.geturl()]
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,6 +1,5 @@
 """The clock of the database's host is set: what is under way ends, and no age counts across it."""
 
-import time
 from datetime import timedelta
 from functools import partial
 
@@ -43,21 +42,21 @@ from campaigns.targets.services import (
 )
 from tests.engine.scenes import (
     armed,
-    at_once,
     claim,
     end,
     finish,
     host,
     measuring,
+    one_behind_the_other,
     preparing,
     running,
     second,
-    settled,
+    settle,
     started,
     tick,
 )
 from tests.factories import make_endpoint, make_target
-from tests.searches import REFUSED, answered, end_trial, judged, searching
+from tests.searches import REFUSED, answer_first, end_trial, make_judgement, searching
 
 
 def set_clock(step_s: float) -> None:
@@ -75,11 +74,11 @@ def set_clock(step_s: float) -> None:
 def test_a_run_that_has_not_begun_ends_with_that_reason(project):
     for scene in [preparing, armed]:
         for step_s in [60, 4000, -60]:
-            made = scene(project)
-            run = made if scene is preparing else made[0]
+            result = scene(project)
+            run = result if scene is preparing else result[0]
             set_clock(step_s)
             assert end_for_clock_step(step_s) == 1
-            assert (settled(run).state, run.outcome) == ("done", "failed")
+            assert (settle(run).state, run.outcome) == ("done", "failed")
             assert run.reason == StopReason.CLOCK_SET.sentence
 
 
@@ -88,11 +87,11 @@ def test_a_run_that_sends_ends_with_that_reason_and_keeps_what_was_measured(proj
     run, lease = measuring(project)
     set_clock(step_s)
     end_for_clock_step(step_s)
-    assert settled(run).state == "stopping"
+    assert settle(run).state == "stopping"
     assert heartbeat(lease=lease).stop_requested == "clock_set"
     record_seconds(lease=lease, seconds=[second(1)])
     assert mark_done(lease=lease, end=end("stopped"))
-    assert (settled(run).state, run.outcome) == ("done", "partial")
+    assert (settle(run).state, run.outcome) == ("done", "partial")
     assert run.reason == StopReason.CLOCK_SET.sentence
     assert run.seconds.count() == 2
     assert RunSummary.objects.filter(run=run).exists()
@@ -104,9 +103,9 @@ def test_a_run_that_a_user_is_stopping_keeps_that_reason_and_its_time_to_stop(pr
     tick()
     set_clock(60)
     assert end_for_clock_step(60) == 0
-    assert settled(run).state == "stopping"
+    assert settle(run).state == "stopping"
     assert mark_done(lease=lease, end=end("stopped"))
-    assert settled(run).reason == StopReason.USER.sentence
+    assert settle(run).reason == StopReason.USER.sentence
 
 
 @pytest.mark.parametrize("step_s", [60, 4000, -60])
@@ -117,11 +116,11 @@ def test_queued_runs_go_on_afterwards(project, step_s):
     set_clock(step_s)
     end_for_clock_step(step_s)
     first, later = campaign.runs.order_by("position")
-    assert settled(first).outcome == "failed"
+    assert settle(first).outcome == "failed"
     assert dispatch.expire_runs() == 0
     host(slots=4)
     assert dispatch.admit_runs() == 1
-    assert settled(later).state == "preparing"
+    assert settle(later).state == "preparing"
     assert later.stop_requested is None
 
 
@@ -130,13 +129,13 @@ def test_while_nothing_is_under_way_nothing_ends(project, step_s):
     campaign = started(project)
     set_clock(step_s)
     assert end_for_clock_step(step_s) == 0
-    assert settled(campaign.runs.get()).state == "queued"
+    assert settle(campaign.runs.get()).state == "queued"
 
 
 @pytest.mark.parametrize(("scene", "mark"), [(preparing, mark_ready), (armed, mark_running)])
 def test_a_lease_holds_by_its_holders_clock_until_the_step_is_noticed(project, scene, mark):
-    made = scene(project)
-    (lease,) = claim(made) if scene is preparing else made[1]
+    result = scene(project)
+    (lease,) = claim(result) if scene is preparing else result[1]
     set_clock(60)
     assert not mark(lease=lease)
     assert mark(lease=lease, is_fresh=True)
@@ -164,13 +163,13 @@ def test_a_check_of_a_host_or_an_exporter_can_be_asked_for_and_answered_after_it
     Exporter.objects.update(asked_at=db_now(-60 + 4000))
     HostClaim.objects.update(asked_at=db_now(-60 + 4000), checked_at=db_now(-90 + 4000))
     end_for_clock_step(-4000)
-    rested = timedelta(seconds=-CHECK_EVERY_S - 1)
-    Exporter.objects.update(asked_at=F("asked_at") + rested)
-    HostClaim.objects.update(asked_at=F("asked_at") + rested, checked_at=F("checked_at") + rested)
+    rest = timedelta(seconds=-CHECK_EVERY_S - 1)
+    Exporter.objects.update(asked_at=F("asked_at") + rest)
+    HostClaim.objects.update(asked_at=F("asked_at") + rest, checked_at=F("checked_at") + rest)
     ask_check(by=as_bob, exporter=exporter)
     check_host(by=as_bob, claim=claim)
-    asked = HostClaim.objects.get().asked_at
-    assert finish_check(claim_id=claim.pk, asked_at=asked, seen=HostCheck((), (), ()))
+    asked_at = HostClaim.objects.get().asked_at
+    assert finish_check(claim_id=claim.pk, asked_at=asked_at, seen=HostCheck((), (), ()))
     assert not what_to_check(claim_id=claim.pk)
 
 
@@ -181,16 +180,16 @@ def test_a_search_waits_no_shorter_for_its_target_and_ends_no_sooner(project, st
     Run.objects.filter(pk=campaign.runs.get(repeat=2).pk).update(
         state="done",
         outcome="complete",
-        judgement=judged(target="Nothing answers.").to_json(),
+        judgement=make_judgement(target="Nothing answers.").to_json(),
         t0=db_now(-25),
         ended_at=db_now(-5),
     )
     advance_searches()
-    assert answered(campaign, REFUSED).is_held
+    assert answer_first(campaign, REFUSED).is_held
     set_clock(step_s)
     end_for_clock_step(step_s)
     assert ask_silent_targets() == 1
-    assert answered(campaign).opened_at
+    assert answer_first(campaign).opened_at
     search = Search.objects.get(pk=campaign.pk)
     assert (search.ending, campaign.stop_reason) == (None, "")
     assert Search.objects.filter(deadline__range=(db_now(3500), db_now(3600))).exists()
@@ -257,14 +256,9 @@ def test_whoever_stops_all_load_meanwhile_waits_and_is_not_refused(project, as_a
     preparing(project)
     lock_runs = dispatch.lock_runs
 
-    def slowly(runs):
-        lock_runs(runs)
-        time.sleep(0.5)
+    def end_runs(hold) -> int:
+        monkeypatch.setattr(dispatch, "lock_runs", lambda runs: (lock_runs(runs), hold()))
+        return end_for_clock_step(60)
 
-    def stop() -> int:
-        time.sleep(0.2)
-        return stop_all_load(by=as_adam)
-
-    monkeypatch.setattr(dispatch, "lock_runs", slowly)
-    assert at_once(partial(end_for_clock_step, 60), stop) == [1, 0]
+    assert one_behind_the_other(end_runs, partial(stop_all_load, by=as_adam)) == [1, 0]
     assert not LoadControl.objects.get().is_on

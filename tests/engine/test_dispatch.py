@@ -33,7 +33,7 @@ from tests.engine.scenes import (
     preparing,
     running,
     second,
-    settled,
+    settle,
     tick,
 )
 
@@ -83,20 +83,20 @@ class TestTheBarrier:
             age(run, MAX_AGE_S[RunState.PREPARING] + 1)
             dispatch.age_runs()
             dispatch.admit_runs()
-        settled(run)
+        settle(run)
         assert (run.state, run.outcome) == ("done", "failed")
         assert run.reason == "The injector processes were not all ready within 60 s, twice."
 
     def test_a_start_that_nobody_takes_ends_the_run(self, project):
         run, _ = armed(project)
         age(run, MAX_AGE_S[RunState.ARMED] + 1)
-        settled(run)
+        settle(run)
         assert (run.outcome, run.stop_requested) == ("failed", "no_start")
 
     def test_an_injectors_refusal_ends_the_run_and_is_its_reason(self, project):
         run = preparing(project)
         mark_lost(lease=claim(run)[0], reason="The name nowhere.invalid could not be resolved.")
-        settled(run)
+        settle(run)
         assert (run.state, run.outcome) == ("done", "failed")
         assert run.reason == "The name nowhere.invalid could not be resolved."
 
@@ -118,7 +118,7 @@ class TestLeases:
     def test_a_shard_that_may_have_sent_is_never_run_again(self, project):
         run, _ = measuring(project)
         expire(run)
-        settled(run)
+        settle(run)
         shard = run.shards.get()
         assert (shard.state, shard.epoch) == ("lost", 1)
         assert (run.state, run.outcome) == ("done", "partial")
@@ -127,7 +127,7 @@ class TestLeases:
     def test_an_armed_shard_whose_host_is_gone_ends_the_run(self, project):
         run, _ = armed(project, n_shards=2)
         run.shards.filter(number=0).update(lease_until=db_now(-1))
-        settled(run)
+        settle(run)
         assert (run.outcome, run.stop_requested) == ("failed", "shard_lost")
         assert run.reason.startswith("Injector process 1 of 2: The injector host stopped answering")
 
@@ -150,12 +150,12 @@ class TestSeveralDispatchers:
 
 
 def test_doorbells_ring_once_for_each_shard_that_waits(project, monkeypatch):
-    rung = []
-    monkeypatch.setattr(dispatch.queue, "send", lambda name: rung.append(name) or True)
+    doorbells = []
+    monkeypatch.setattr(dispatch.queue, "send", lambda name: doorbells.append(name) or True)
     run = preparing(project, n_shards=3)
     claim_shard(worker="w", host="h")
     assert dispatch.ring_doorbells() == 2
-    assert rung == ["workers.inject"] * 2
+    assert doorbells == ["workers.inject"] * 2
     Run.objects.filter(pk=run.pk).update(stop_requested="user")
     assert dispatch.ring_doorbells() == 0
 
@@ -257,8 +257,8 @@ def test_each_moves_as_the_lifecycle_says_and_no_other_way(run):
             if source == target or (source, target) in moves:
                 assert move(row, target) == 1
             else:
-                refused = pytest.raises(IntegrityError, match=f"a {kind} cannot go")
-                with refused, transaction.atomic():
+                refusal = pytest.raises(IntegrityError, match=f"a {kind} cannot go")
+                with refusal, transaction.atomic():
                     move(row, target)
             transaction.set_rollback(True)
 

@@ -1,8 +1,5 @@
 """How runs and campaigns end: outcome, reason, summary, and who or what stops them."""
 
-import time
-from functools import partial
-
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
@@ -27,18 +24,18 @@ from campaigns.runs.services import summarise_run
 from tests.engine.scenes import (
     age,
     armed,
-    at_once,
     claim,
     end,
     expire,
     finish,
     host,
     measuring,
+    one_behind_the_other,
     owner_of,
     preparing,
     running,
     second,
-    settled,
+    settle,
     started,
     tick,
 )
@@ -55,9 +52,9 @@ class TestTheEnd:
         for lease in leases:
             record_seconds(lease=lease, seconds=[second(0)])
         mark_done(lease=leases[0], end=end())
-        assert settled(run).state == "running"
+        assert settle(run).state == "running"
         mark_done(lease=leases[1], end=end())
-        settled(run)
+        settle(run)
         assert (run.state, run.outcome, run.reason) == ("done", "complete", "")
         assert run.ended_at is not None
         assert RunSummary.objects.filter(run=run).exists()
@@ -68,7 +65,7 @@ class TestTheEnd:
             record_seconds(lease=lease, seconds=[second(0)])
         mark_done(lease=leases[0], end=end())
         mark_lost(lease=leases[1], reason="The injector was killed by SIGKILL.")
-        settled(run)
+        settle(run)
         assert (run.outcome, run.reason) == (
             "partial",
             "Injector process 2 of 2: The injector was killed by SIGKILL.",
@@ -77,7 +74,7 @@ class TestTheEnd:
     def test_without_any_second_it_has_failed(self, project):
         run, (lease,) = running(project)
         mark_lost(lease=lease, reason="The injector was killed by SIGKILL.")
-        settled(run)
+        settle(run)
         assert (run.outcome, run.reason) == ("failed", "The injector was killed by SIGKILL.")
 
     @pytest.mark.parametrize(
@@ -88,14 +85,14 @@ class TestTheEnd:
         Run.objects.filter(pk=run.pk).update(stop_requested=wish)
         dispatch.move_runs()
         mark_done(lease=lease, end=end("stopped"))
-        settled(run)
+        settle(run)
         assert run.outcome == outcome
         assert run.reason
 
     def test_a_stop_that_was_heard_before_it_was_stored_is_one(self, project):
         run, lease = measuring(project)
         mark_done(lease=lease, end=end("stopped"))
-        assert settled(run).outcome == "stopped"
+        assert settle(run).outcome == "stopped"
         assert run.reason.startswith("Stopped by a user")
 
     def test_a_run_that_takes_longer_than_its_plan_allows_is_stopped(self, project):
@@ -111,7 +108,7 @@ class TestTheEnd:
         run.refresh_from_db()
         assert (run.state, run.stop_requested) == ("stopping", "overrun")
         mark_done(lease=lease, end=end("stopped"))
-        settled(run)
+        settle(run)
         assert run.outcome == "partial"
         assert run.reason == "Stopped after 70 s: longer than its plan can take."
 
@@ -120,7 +117,7 @@ class TestTheEnd:
         Run.objects.filter(pk=run.pk).update(stop_requested="user")
         dispatch.move_runs()
         age(run, MAX_AGE_S[RunState.STOPPING] + 1)
-        settled(run)
+        settle(run)
         assert (run.state, run.outcome) == ("done", "stopped")
         assert record_seconds(lease=lease, seconds=[second(0)]) == 1
         assert not mark_done(lease=lease, end=end())
@@ -136,20 +133,20 @@ class TestTheEnd:
         assert heartbeat(lease=lease, has_ended=True)
         Run.objects.filter(pk=run.pk).update(t0=db_now(-500))
         age(run, 500)
-        before = settled(run).state
+        before = settle(run).state
         assert before == ("stopping" if is_stopping else "running")
         assert stuck_runs() == []
         assert heartbeat(lease=lease, has_ended=True)
         assert record_seconds(lease=lease, seconds=[second(0)]) == 1
         assert mark_done(lease=lease, end=end("stopped" if is_stopping else "complete"))
-        assert settled(run).outcome == ("stopped" if is_stopping else "complete")
+        assert settle(run).outcome == ("stopped" if is_stopping else "complete")
         assert not run.events.filter(kind="late_seconds").exists()
 
     def test_a_host_that_dies_while_it_stores_is_not_said_to_have_died_while_sending(self, project):
         run, lease = measuring(project)
         heartbeat(lease=lease, has_ended=True)
         expire(run)
-        assert settled(run).outcome == "partial"
+        assert settle(run).outcome == "partial"
         assert run.reason == dispatch.LOST_STORING
 
     def test_why_it_ended_may_be_told_while_it_ends(self, project, monkeypatch):
@@ -161,9 +158,9 @@ class TestTheEnd:
         outcome_of = endings._outcome
 
         def just_before_it_is_told(run):
-            found = outcome_of(run)
+            outcome = outcome_of(run)
             mark_lost(lease=lease, reason=cut_off)
-            return found
+            return outcome
 
         with monkeypatch.context() as once:
             once.setattr(endings, "_outcome", just_before_it_is_told)
@@ -182,12 +179,12 @@ class TestTheEnd:
             raise ValueError("no such timing")
 
         monkeypatch.setattr(endings, "summarise_run", fail)
-        settled(run)
+        settle(run)
         assert run.state == "finalizing"
         assert RunEvent.objects.filter(run=run, kind="summary_failed").count() == 1
         RunEvent.objects.update(at=db_now(-60))
         age(run, MAX_AGE_S[RunState.FINALIZING] + 1)
-        settled(run)
+        settle(run)
         assert (run.state, run.outcome) == ("done", "failed")
         assert "no such timing" in run.reason
         assert run.seconds.count() == 1
@@ -195,7 +192,7 @@ class TestTheEnd:
     def test_late_seconds_make_a_new_summary_once(self, project):
         run, lease = measuring(project)
         expire(run)
-        settled(run)
+        settle(run)
         assert endings.summarise_late_runs() == 0
         record_seconds(lease=lease, seconds=[second(0), second(1)])
         assert endings.summarise_late_runs() == 1
@@ -206,7 +203,7 @@ class TestTheEnd:
     def test_a_failed_run_that_gets_its_seconds_late_is_a_partial_one(self, project):
         run, (lease,) = running(project)
         expire(run)
-        assert settled(run).outcome == "failed"
+        assert settle(run).outcome == "failed"
         record_seconds(lease=lease, seconds=[second(0)])
         endings.summarise_late_runs()
         run.refresh_from_db()
@@ -237,7 +234,7 @@ def test_a_run_whose_shards_are_being_claimed_is_withdrawn(project, as_alice):
     run = preparing(project, n_shards=2)
     lease = claim(run)[0]
     stop_run(by=as_alice, run=run)
-    settled(run)
+    settle(run)
     assert (run.state, run.outcome) == ("done", "stopped")
     assert {shard.state for shard in run.shards.all()} == {"cancelled"}
     assert heartbeat(lease=lease) is None
@@ -247,18 +244,18 @@ def test_an_armed_run_never_begins_to_send(project, as_alice):
     run, (lease,) = armed(project)
     stop_run(by=as_alice, run=run)
     assert not mark_running(lease=lease)
-    settled(run)
+    settle(run)
     assert (run.state, run.outcome) == ("done", "stopped")
 
 
 def test_a_running_run_keeps_what_was_measured(project, as_alice):
     run, lease = measuring(project)
     stop_run(by=as_alice, run=run)
-    settled(run)
+    settle(run)
     assert run.state == "stopping"
     assert heartbeat(lease=lease).stop_requested == "user"
     mark_done(lease=lease, end=end("stopped"))
-    settled(run)
+    settle(run)
     assert (run.state, run.outcome) == ("done", "stopped")
     assert run.reason == "Stopped by a user; what was measured until then is kept."
     assert run.stop_requested_by == as_alice.user
@@ -278,7 +275,7 @@ def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as
     dispatch.move_runs()
     with pytest.raises(Refused, match="has already ended"):
         stop_run(by=as_alice, run=run)
-    settled(run)
+    settle(run)
     assert run.outcome == "complete"
 
 
@@ -287,9 +284,9 @@ WHY = "Stopped after run 1: 404 Not Found to all 100 requests."
 
 def all_failed(n_ok: int = 0) -> Second:
     counters, errors = {"failed": 100}, {"status_unexpected": 100}
-    told = make_second(0, [1_000] * n_ok, counters=counters, errors=errors)
-    told.statuses = {"200": n_ok, "404": 100} if n_ok else {"404": 100}
-    return told
+    line = make_second(0, [1_000] * n_ok, counters=counters, errors=errors)
+    line.statuses = {"200": n_ok, "404": 100} if n_ok else {"404": 100}
+    return line
 
 
 def first_run_of(campaign, n_ok: int = 0):
@@ -335,8 +332,8 @@ def test_the_next_run_does_not_begin_before_the_campaign_is_stopped(project, mon
     dispatch.move_runs()
     end_run = endings._end
 
-    def end_and_admit(*given) -> bool:
-        has_ended = end_run(*given)
+    def end_and_admit(*args) -> bool:
+        has_ended = end_run(*args)
         dispatch.admit_runs()
         return has_ended
 
@@ -358,16 +355,14 @@ def test_somebody_who_stops_it_in_the_same_moment_and_it_wait_for_each_other_in_
     campaign = started(project, repeats=3)
     lock_runs = endings.lock_runs
 
-    def lock_slowly(runs) -> None:
-        lock_runs(runs)
-        time.sleep(0.5)
+    def stop_itself(hold) -> bool:
+        monkeypatch.setattr(endings, "lock_runs", lambda runs: (lock_runs(runs), hold()))
+        return stop_by_itself(campaign, WHY)
 
     def click() -> str:
-        time.sleep(0.2)
         stop_campaign(by=owner_of(project), campaign=Campaign.objects.get(pk=campaign.pk))
         return "stopped"
 
-    monkeypatch.setattr(endings, "lock_runs", lock_slowly)
-    assert at_once(partial(stop_by_itself, campaign, WHY), click) == [True, "stopped"]
+    assert one_behind_the_other(stop_itself, click) == [True, "stopped"]
     assert Campaign.objects.get(pk=campaign.pk).stop_reason == WHY
     assert {state for state, _ in states_of(campaign)} == {"done"}

@@ -63,10 +63,10 @@ class Engine(RuleBasedStateMachine):
         targets = [make_target(self.project) for _ in range(N_TARGETS)]
         self.endpoints = [make_endpoint(each, host=machine(each.pk)) for each in targets]
         self.epochs: dict[int, int] = {}  # of each shard the last that was granted
-        self.expired: set[tuple[int, int]] = set()  # leases (shard, epoch) that time has ended
+        self.dead_leases: set[tuple[int, int]] = set()  # leases (shard, epoch) that time has ended
         self.sent: set[int] = set()  # shards that may have sent load
-        self.asked: set[int] = set()  # runs that somebody asked to stop
-        self.stored: Counter[tuple[int, int]] = Counter()  # seconds by (run, shard's number)
+        self.to_stop: set[int] = set()  # runs that somebody asked to stop
+        self.n_seconds: Counter[tuple[int, int]] = Counter()  # seconds by (run, shard's number)
         self.steps: dict[Lease, int] = {}  # that each lease has gone
         self.start(0, 2)
 
@@ -111,7 +111,7 @@ class Engine(RuleBasedStateMachine):
         campaign = self.project.campaigns.filter(finished_at=None).order_by("pk")[place:].first()
         if campaign is None:
             return
-        self.asked |= set(campaign.runs.exclude(state="done").values_list("pk", flat=True))
+        self.to_stop |= set(campaign.runs.exclude(state="done").values_list("pk", flat=True))
         try:
             stop_campaign(by=owner_of(self.project), campaign=campaign)
         except Refused:
@@ -120,9 +120,9 @@ class Engine(RuleBasedStateMachine):
     @rule(lease=leases, what=st.sampled_from([*WAY, "beat"]))
     def fall_silent(self, lease, what):
         """And come back, perhaps before the dispatcher looks."""
-        held = Shard.objects.filter(pk=lease.shard_id, epoch=lease.epoch).exclude(lease_until=None)
-        if held.update(lease_until=db_now(-1)):
-            self.expired.add((lease.shard_id, lease.epoch))
+        live = Shard.objects.filter(pk=lease.shard_id, epoch=lease.epoch).exclude(lease_until=None)
+        if live.update(lease_until=db_now(-1)):
+            self.dead_leases.add((lease.shard_id, lease.epoch))
         self.do(lease, what)
 
     @rule(seconds=st.sampled_from([20, 70]))
@@ -137,17 +137,17 @@ class Engine(RuleBasedStateMachine):
         return multiple(*self._work(rounds))
 
     def _work(self, rounds):
-        claimed = []
+        grants = []
         for _ in range(rounds):
             self.look()
             while lease := self._claim():
-                claimed.append(lease)
+                grants.append(lease)
                 self.steps[lease] = 0
             for lease, step in self.steps.items():
                 if step < len(WAY):
                     self.do(lease, WAY[step])
                     self.steps[lease] += 1
-        return claimed
+        return grants
 
     def _claim(self):
         lease = claim_shard(worker="w", host="host 1")
@@ -155,7 +155,7 @@ class Engine(RuleBasedStateMachine):
             lease = replace(lease, order=None)  # which would not be a key
             assert lease.epoch > self.epochs.get(lease.shard_id, 0)
             assert lease.shard_id not in self.sent, "what may have sent load is never sent again"
-            assert lease.run_id not in self.asked
+            assert lease.run_id not in self.to_stop
             self.epochs[lease.shard_id] = lease.epoch
         return lease
 
@@ -171,23 +171,23 @@ class Engine(RuleBasedStateMachine):
         was_ready = Shard.objects.filter(pk=lease.shard_id, state="ready").exists()
         if mark_ready(lease=lease):
             self._is_granted(lease)
-            assert was_ready or lease.run_id not in self.asked
+            assert was_ready or lease.run_id not in self.to_stop
 
     def _begin(self, lease):
         if mark_running(lease=lease):
             self._is_granted(lease)
-            assert lease.run_id not in self.asked or lease.shard_id in self.sent
+            assert lease.run_id not in self.to_stop or lease.shard_id in self.sent
             self.sent.add(lease.shard_id)
 
     def _store(self, lease):
-        number = self.stored[lease.run_id, lease.number]
+        number = self.n_seconds[lease.run_id, lease.number]
         try:
             n_new = record_seconds(lease=lease, seconds=[second(number)])
         except Refused:
             return
         assert lease.epoch == self.epochs[lease.shard_id]
         assert (n_new, record_seconds(lease=lease, seconds=[second(number)])) == (1, 0)
-        self.stored[lease.run_id, lease.number] += 1
+        self.n_seconds[lease.run_id, lease.number] += 1
 
     def _finish(self, lease):
         if mark_done(lease=lease, end=end()):
@@ -200,7 +200,7 @@ class Engine(RuleBasedStateMachine):
 
     def _is_granted(self, lease):
         assert lease.epoch == self.epochs[lease.shard_id], "somebody else holds the shard"
-        assert (lease.shard_id, lease.epoch) not in self.expired
+        assert (lease.shard_id, lease.epoch) not in self.dead_leases
 
     # --- what holds after each step --------------------------------------------------------------
     @invariant()
@@ -217,7 +217,7 @@ class Engine(RuleBasedStateMachine):
     @invariant()
     def nothing_that_was_stored_is_gone(self):
         rows = ShardSecond.objects.values_list("run", "shard").annotate(n=Count("pk")).order_by()
-        assert {(run, shard): n for run, shard, n in rows} == +self.stored
+        assert {(run, shard): n for run, shard, n in rows} == +self.n_seconds
 
     # --- the end ---------------------------------------------------------------------------------
     def _let_all_end(self):

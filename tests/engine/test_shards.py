@@ -36,7 +36,7 @@ from tests.engine.scenes import (
     preparing,
     running,
     second,
-    settled,
+    settle,
     started,
 )
 
@@ -95,8 +95,8 @@ class TestClaiming:
 
     def test_the_run_that_was_made_first_gets_its_injectors_first(self, project):
         first, later = preparing(project, n_shards=2), preparing(project)
-        claimed = [claim_shard(worker="w", host="h").run_id for _ in range(3)]
-        assert claimed == [first.pk, first.pk, later.pk]
+        run_ids = [claim_shard(worker="w", host="h").run_id for _ in range(3)]
+        assert run_ids == [first.pk, first.pk, later.pk]
 
     def test_there_is_nothing_to_claim_of_a_run_that_waits(self, project):
         started(project)
@@ -128,8 +128,8 @@ class TestClaiming:
                 leases.append(lease.shard_id)
             return leases
 
-        claimed = at_once(*(lambda name=f"w{n}": claim_all(name) for n in range(8)))
-        times = Counter(pk for pks in claimed for pk in pks)
+        claims = at_once(*(lambda name=f"w{n}": claim_all(name) for n in range(8)))
+        times = Counter(pk for pks in claims for pk in pks)
         # A row that another one is about to take is skipped: who finds none may leave early.
         times.update(claim_all("last"))
         assert len(times) == 200
@@ -210,8 +210,8 @@ class TestMoving:
 
     @pytest.mark.parametrize("scene", [preparing, armed, running])
     def test_lost_is_said_with_its_reason_from_every_live_state(self, project, scene):
-        made = scene(project)
-        lease = claim(made)[0] if scene is preparing else made[1][0]
+        result = scene(project)
+        lease = claim(result)[0] if scene is preparing else result[1][0]
         assert mark_lost(lease=lease, reason="The injector was killed by SIGKILL.")
         shard = the_shard(lease)
         assert (shard.state, shard.reason) == ("lost", "The injector was killed by SIGKILL.")
@@ -219,17 +219,17 @@ class TestMoving:
     def test_who_knows_why_a_shard_was_lost_has_the_last_word(self, project):
         run, lease = measuring(project)
         expire(run)
-        assert settled(run).reason == LOST_SENDING
+        assert settle(run).reason == LOST_SENDING
         cut_off = "The injector host had no contact with PostgreSQL for 20 s and stopped sending."
         assert not mark_lost(lease=lease, reason=cut_off)
         endings.summarise_late_runs()
-        assert settled(run).reason == cut_off
+        assert settle(run).reason == cut_off
         mark_lost(lease=lease, reason="anything else")
         endings.summarise_late_runs()
-        assert settled(run).reason == cut_off
+        assert settle(run).reason == cut_off
 
     @pytest.mark.parametrize(
-        ("said", "reason"),
+        ("end_line", "reason"),
         [
             (end(), FINISHED_UNHEARD),
             (end("stopped"), STOPPED_UNHEARD),
@@ -237,22 +237,24 @@ class TestMoving:
         ],
         ids=["finished", "was told to stop", "stopped by itself"],
     )
-    def test_a_shard_that_was_given_up_after_its_end_says_how_it_ended(self, project, said, reason):
+    def test_a_shard_that_was_given_up_after_its_end_says_how_it_ended(
+        self, project, end_line, reason
+    ):
         run, lease = measuring(project)
         expire(run)
-        assert settled(run).reason == LOST_SENDING
-        assert not mark_done(lease=lease, end=said)
+        assert settle(run).reason == LOST_SENDING
+        assert not mark_done(lease=lease, end=end_line)
         endings.summarise_late_runs()
-        assert (settled(run).outcome, run.reason) == ("partial", reason)
+        assert (settle(run).outcome, run.reason) == ("partial", reason)
 
 
 class TestSeconds:
     def test_they_are_stored_as_they_came(self, project):
         run, (lease,) = running(project)
-        told = second(3, in_flight=7, vitals={"cpu_share": 0.5})
-        assert record_seconds(lease=lease, seconds=[told]) == 1
+        line = second(3, in_flight=7, vitals={"cpu_share": 0.5})
+        assert record_seconds(lease=lease, seconds=[line]) == 1
         row = run.seconds.get()
-        assert row.line == told
+        assert row.line == line
         assert (row.shard, row.epoch) == (0, 1)
         assert the_shard(lease).last_second == 3
 
@@ -302,8 +304,8 @@ class TestSeconds:
     @pytest.mark.django_db(transaction=True)
     def test_two_writers_of_the_same_seconds_store_each_once(self, project):
         run, (lease,) = running(project)
-        told = [second(n) for n in range(20)]
-        counts = at_once(*[lambda: record_seconds(lease=lease, seconds=told)] * 4)
+        lines = [second(n) for n in range(20)]
+        counts = at_once(*[lambda: record_seconds(lease=lease, seconds=lines)] * 4)
         assert sum(counts) == run.seconds.count() == 20
 
     def test_a_stored_one_never_changes(self, project):

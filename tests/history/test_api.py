@@ -6,9 +6,7 @@ import pytest
 
 from campaigns.models import TriageEntry
 from tests.histories import make_history
-from tests.history.test_triage_services import SLOWER as NIGHTS
-from tests.history.test_triage_services import noted
-from tests.history.test_views import CALM, SLOWER, recent
+from tests.history.test_triage_services import CALM, SLOWER, nights_ago, note_history
 
 pytestmark = pytest.mark.django_db
 
@@ -21,25 +19,27 @@ def get_by_vera(client, vera):
 
 def test_a_test_has_its_points_and_changes(get_by_vera, project):
     (test,) = make_history(project, SLOWER)
-    found = get_by_vera(f"tests/{test.pk}/history/").json()
-    assert found["standing"] == "slower"
-    assert [round(point["value_us"], 3) for point in found["points"]] == [v * 1000 for v in SLOWER]
-    (change,) = found["changes"]
-    campaigns = [point["campaign"] for point in found["points"]]
+    history = get_by_vera(f"tests/{test.pk}/history/").json()
+    assert history["standing"] == "slower"
+    assert [round(point["value_us"], 3) for point in history["points"]] == [
+        v * 1000 for v in SLOWER
+    ]
+    (change,) = history["changes"]
+    campaigns = [point["campaign"] for point in history["points"]]
     assert (change["after"], change["since"]) == (campaigns[7], campaigns[8])
     assert change["low"] < change["ratio"] < change["high"]
     assert change["p_value"] < 0.001
     assert change["causes"] == []
-    assert found["expected"]["low_us"] < found["newest"]["value_us"]
+    assert history["expected"]["low_us"] < history["newest"]["value_us"]
 
 
 def test_days_tag_and_metric_narrow_it(get_by_vera, project):
     (test,) = make_history(project, CALM)
     path = f"tests/{test.pk}/history/"
-    found = get_by_vera(path, since="2026-11-03", until="2026-11-04", metric="mean").json()
-    assert [round(point["value_us"]) for point in found["points"]] == [15480, 15660]
+    history = get_by_vera(path, since="2026-11-03", until="2026-11-04", metric="mean").json()
+    assert [round(point["value_us"]) for point in history["points"]] == [15480, 15660]
     page_words = get_by_vera(path, since="2026-11-03", until="2026-11-04", metric="average")
-    assert page_words.json()["points"] == found["points"]
+    assert page_words.json()["points"] == history["points"]
     assert get_by_vera(path, tag="nightly").json()["points"] == []
 
 
@@ -54,8 +54,8 @@ def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(get_by_vera, pro
 
 
 def test_a_project_has_all_its_tests_in_short(get_by_vera, project):
-    make_history(project, CALM, begin=recent(20))
-    (slow,) = make_history(project, SLOWER, begin=recent(20))
+    make_history(project, CALM, begin=nights_ago(20))
+    (slow,) = make_history(project, SLOWER, begin=nights_ago(20))
     tests = get_by_vera(f"projects/{project.pk}/history/").json()["tests"]
     assert {each["standing"] for each in tests} == {"slower", "unchanged"}
     (one,) = get_by_vera(
@@ -97,8 +97,8 @@ def test_no_instant_that_can_be_written_breaks_the_list_or_a_new_mark(client, po
 def test_a_mark_begins_a_history_and_is_told_in_it(client, post_mark, project):
     (test,) = make_history(project, SLOWER)
     mark = post_mark(text="1.4.2", at="2026-11-08T12:00:00Z").json()["id"]
-    found = client.get(f"/api/v1/tests/{test.pk}/history/").json()
-    assert [each["text"] for each in found["marks"]] == ["1.4.2"]
+    history = client.get(f"/api/v1/tests/{test.pk}/history/").json()
+    assert [each["text"] for each in history["marks"]] == ["1.4.2"]
     since = client.get(f"/api/v1/tests/{test.pk}/history/", {"since": f"mark-{mark}"}).json()
     assert len(since["points"]) == 6
 
@@ -110,11 +110,11 @@ def post_baseline(post_to, project):
 
 def test_a_campaign_is_made_the_baseline_listed_and_released(client, post_baseline, project):
     (test,) = make_history(project, CALM)
-    (made,) = post_baseline(name="calm", campaign=test.campaign_id).json()
-    assert (made["name"], made["test"], len(made["runs"])) == ("calm", test.pk, 3)
+    (baseline,) = post_baseline(name="calm", campaign=test.campaign_id).json()
+    assert (baseline["name"], baseline["test"], len(baseline["runs"])) == ("calm", test.pk, 3)
     path = f"/api/v1/projects/{project.pk}/baselines/"
-    assert [each["id"] for each in client.get(path).json()["results"]] == [made["id"]]
-    assert client.delete(f"/api/v1/baselines/{made['id']}/").status_code == 204
+    assert [each["id"] for each in client.get(path).json()["results"]] == [baseline["id"]]
+    assert client.delete(f"/api/v1/baselines/{baseline['id']}/").status_code == 204
     assert client.get(path, {"current": "true"}).json()["results"] == []
     assert client.get(path, {"current": "false"}).json()["results"][0]["replaced_by"] == "bob"
 
@@ -129,23 +129,23 @@ def get(client, bob):
 def edit(client, bob):
     client.force_login(bob)
 
-    def edit(entry, **given):
+    def edit(entry, **fields):
         path = f"/api/v1/triage/{entry.pk}/"
-        return client.patch(path, given, content_type="application/json")
+        return client.patch(path, fields, content_type="application/json")
 
     return edit
 
 
 @pytest.fixture
 def entry(project):
-    noted(project, NIGHTS)
+    note_history(project, SLOWER)
     return TriageEntry.objects.get()
 
 
 def test_a_projects_entries_have_their_changes(get, project, entry):
-    (listed,) = get(f"projects/{project.pk}/triage/").json()
-    assert (listed["id"], listed["acknowledged_at"], listed["note"]) == (entry.pk, None, "")
-    (change,) = listed["changes"]
+    (row,) = get(f"projects/{project.pk}/triage/").json()
+    assert (row["id"], row["acknowledged_at"], row["note"]) == (entry.pk, None, "")
+    (change,) = row["changes"]
     assert change["low"] < change["ratio"] < change["high"]
     assert change["since"] == entry.changes.get().since_id
 
@@ -154,8 +154,8 @@ def test_an_edit_is_answered_with_the_entry(edit, entry):
     edit(entry, note="A wanted change.")
     response = edit(entry, acknowledged=True)
     assert response.status_code == 200
-    found = response.json()
-    assert (found["acknowledged_by"], found["note"]) == ("bob", "A wanted change.")
+    answer = response.json()
+    assert (answer["acknowledged_by"], answer["note"]) == ("bob", "A wanted change.")
 
 
 def test_entries_are_narrowed_by_whether_they_are_acknowledged(get, edit, project, entry):

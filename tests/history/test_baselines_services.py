@@ -43,12 +43,12 @@ pytestmark = pytest.mark.django_db
 def measured_test(project):
     """Measures the same test in another campaign, with a run of each of these averages, µs."""
     same = {"version": make_plan(project), "endpoint": make_endpoint(make_target(project))}
-    begun = iter(range(100))
+    numbers = iter(range(100))
 
     def measured_test(*values_us: int, name="", is_over=True):
-        at = timezone.now() - timedelta(days=30 - next(begun))
-        ended = at if is_over else None
-        campaign = make_campaign(project, name, started_at=at, finished_at=ended)
+        at = timezone.now() - timedelta(days=30 - next(numbers))
+        finished_at = at if is_over else None
+        campaign = make_campaign(project, name, started_at=at, finished_at=finished_at)
         test = make_test(campaign, **same)
         for repeat, value in enumerate(values_us, 1):
             measure(make_run(test, repeat=repeat), value)
@@ -66,7 +66,7 @@ def make(bob, project):
     return make
 
 
-def finished(test) -> Against | None:
+def against_at_end(test) -> Against | None:
     """What is stored when the campaign of this test, which is under way, ends."""
     assert finish_campaigns() == 1
     return Against.from_json(TestFigures.objects.get(pk=test.pk).against)
@@ -77,7 +77,7 @@ CALM, SLOWER = (10_000, 10_100, 9_900), (12_000, 12_100, 11_900)
 
 def test_a_new_campaign_is_compared_by_itself_when_it_ends(make, measured_test):
     make(measured_test(*CALM))
-    against = finished(measured_test(*SLOWER, is_over=False))
+    against = against_at_end(measured_test(*SLOWER, is_over=False))
     assert (against.baseline, against.word) == ("release 1.4", "slower")
     assert against.low < against.ratio < against.high
     assert against.ratio == pytest.approx(1.2, abs=0.02)
@@ -96,38 +96,40 @@ def test_one_whose_end_was_interrupted_is_compared_at_the_next_turn(
         outage.setattr(history, "against_baselines", away)
         with pytest.raises(OperationalError):
             finish_campaigns()
-    assert finished(test).word == "slower"
+    assert against_at_end(test).word == "slower"
 
 
-@pytest.mark.parametrize(("echo", "said"), [((2_000, 2_010, 1_990), "unmoved"), (SLOWER, "moved")])
-def test_what_the_reference_did_is_kept_beside_the_word(make, project, echo, said):
+@pytest.mark.parametrize(
+    ("echo", "reference_word"), [((2_000, 2_010, 1_990), "unmoved"), (SLOWER, "moved")]
+)
+def test_what_the_reference_did_is_kept_beside_the_word(make, project, echo, reference_word):
     endpoints = [
         make_endpoint(target)
         for target in (make_target(project), make_target(project, tags=["reference"]))
     ]
     version = make_plan(project, spec=plan_spec(model="over", requests=2000, over_s=10))
-    begun = timezone.now() - timedelta(days=2)
-    first = make_campaign(project, started_at=begun)
+    start = timezone.now() - timedelta(days=2)
+    first = make_campaign(project, started_at=start)
     old = [make_test(first, version, endpoint=endpoint) for endpoint in endpoints]
     run_in_blocks(old, [CALM, (2_000, 2_010, 1_990)])
     keep_figures([test.pk for test in old])
     finish_campaigns()
     make(old[0])
-    new = same_again(old, started_at=begun + timedelta(days=1))
+    new = same_again(old, started_at=start + timedelta(days=1))
     run_in_blocks(new, [SLOWER, echo])
     keep_figures([test.pk for test in new])
-    against = finished(new[0])
-    assert (against.word, against.reference) == ("slower", said)
+    against = against_at_end(new[0])
+    assert (against.word, against.reference) == ("slower", reference_word)
 
 
 def test_the_newest_campaign_is_judged_at_once_and_older_words_stay(make, measured_test):
     first, newest = measured_test(*CALM), measured_test(*SLOWER)
     make(first)
-    stored = TestFigures.objects.get(pk=newest.pk)
-    assert stored.against["word"] == "slower"
+    figures = TestFigures.objects.get(pk=newest.pk)
+    assert figures.against["word"] == "slower"
     make(newest, name="release 1.5")
-    stored.refresh_from_db()
-    assert stored.against["baseline"] == "release 1.4"
+    figures.refresh_from_db()
+    assert figures.against["baseline"] == "release 1.4"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +145,7 @@ def test_campaigns_that_differ_by_themselves_make_no_campaign_slower(
     """Each night's own runs are within 1 % of each other."""
     first, *_ = [measured_test(*(us * share // 100 for share in (100, 101, 99))) for us in nights]
     make(first)
-    against = finished(measured_test(11_600, 11_700, 11_500, is_over=False))
+    against = against_at_end(measured_test(11_600, 11_700, 11_500, is_over=False))
     assert against.word == word
     assert against.low < 1.15 < against.high
     settled = "Measure both side by side, in one campaign."
@@ -152,16 +154,16 @@ def test_campaigns_that_differ_by_themselves_make_no_campaign_slower(
 
 def test_each_run_of_a_baseline_of_several_campaigns_counts(make, measured_test):
     make(measured_test(*[10_000] * 3), measured_test(*[14_400] * 3))
-    against = finished(measured_test(12_000, 12_100, 11_900, is_over=False))
+    against = against_at_end(measured_test(12_000, 12_100, 11_900, is_over=False))
     assert against.ratio == pytest.approx(1, rel=0.01)
 
 
 def test_a_replaced_baseline_is_kept_with_who_and_when(make, measured_test, bob):
     make(measured_test(*CALM))
     make(measured_test(*SLOWER), name="release 1.5")
-    replaced, current = Baseline.objects.order_by("pk")
-    assert replaced.replaced_by == bob
-    assert replaced.replaced_at is not None
+    old, current = Baseline.objects.order_by("pk")
+    assert old.replaced_by == bob
+    assert old.replaced_at is not None
     assert (current.name, current.replaced_at) == ("release 1.5", None)
 
 
@@ -213,13 +215,15 @@ def test_changes_take_as_many_statements_for_12_tests_as_for_1(project, state):
     for n in (1, 12):
         tests = make_history(project, NIGHTS_MS, tests=cells(project, n))
         campaign = tests[0].campaign
-        noted = TriageChange.objects.filter(endpoint__in=[test.endpoint for test in tests])
+        changes = TriageChange.objects.filter(endpoint__in=[test.endpoint for test in tests])
         if state != "new":
             note_changes(campaign_id=campaign.pk)
         if state == "moved":
-            noted.update(since=campaign, since_at=campaign.started_at, causes=[["Server", "", ""]])
+            changes.update(
+                since=campaign, since_at=campaign.started_at, causes=[["Server", "", ""]]
+            )
         counts[n] = statements(partial(note_changes, campaign_id=campaign.pk))
-        assert noted.exclude(since=campaign).filter(causes=[]).count() == n
+        assert changes.exclude(since=campaign).filter(causes=[]).count() == n
     assert counts[12] == counts[1]
 
 
@@ -231,23 +235,23 @@ def test_words_against_baselines_take_as_many_statements_for_5_tests_as_for_1(
     echo = make_endpoint(make_target(project, tags=["reference"]))
     counts = {}
     for n in (1, 5):
-        chosen = cells(project, n)
-        reference = (chosen[0][0], echo, "new")
-        for cell in chosen:
+        arms = cells(project, n)
+        reference = (arms[0][0], echo, "new")
+        for cell in arms:
             old, _ = measured_campaign(project, [cell, reference], 10_000, days_ago=3)
             make_baseline(by=Actor(user=bob), project=project, name=f"night {n}", tests=[old])
-        new = measured_campaign(project, [*chosen, reference], 12_000, days_ago=1)
+        new = measured_campaign(project, [*arms, reference], 12_000, days_ago=1)
         TestFigures.objects.update(against=None)
         counts[n] = statements(partial(judge_by_baselines, new[0].campaign))
-        said = TestFigures.objects.filter(against__word="slower", against__reference="moved")
-        assert said.count() == n
+        rows = TestFigures.objects.filter(against__word="slower", against__reference="moved")
+        assert rows.count() == n
     assert Baseline.objects.count() == 6
     assert counts[5] == counts[1]
 
 
-def measured_campaign(project, chosen, level_us: int, days_ago: int):
+def measured_campaign(project, arms, level_us: int, days_ago: int):
     begin = timezone.now() - timedelta(days=days_ago)
-    tests = make_history(project, [1], tests=chosen, begin=begin)
+    tests = make_history(project, [1], tests=arms, begin=begin)
     tests[0].campaign.runs.all().delete()
     for test in tests:
         for repeat in (1, 2, 3):

@@ -1,9 +1,7 @@
 """Baselines on pages: made from a campaign or from a history, and what the next campaign says."""
 
-import csv
 import re
 from datetime import timedelta
-from io import StringIO
 
 import pytest
 from django.urls import reverse
@@ -16,7 +14,7 @@ from tests.factories import make_campaign, make_run, make_test
 from tests.histories import make_history
 from tests.history.test_views import CALM
 from tests.measured import measure
-from tests.pages import shown_text
+from tests.pages import csv_rows, shown_text
 
 pytestmark = pytest.mark.django_db
 
@@ -38,12 +36,11 @@ def test_a_campaign_becomes_the_baseline_and_the_next_one_says_the_result(as_edi
             as_editor.post(address, {"name": "release 1.4", "seen": "0"})
     page = shown_text(as_editor.get(reverse("campaign-detail", args=[tests[1].campaign_id])))
     assert re.search(r"(19|20) % slower than baseline “release 1\.4” \(\d", page), page
-    listed = shown_text(as_editor.get(reverse("campaign-list", args=[project.pk])))
-    assert re.search(r"\+(19|20)(\.\d)? %", listed)
+    campaigns = shown_text(as_editor.get(reverse("campaign-list", args=[project.pk])))
+    assert re.search(r"\+(19|20)(\.\d)? %", campaigns)
     page = shown_text(as_editor.get(reverse("history", args=[project.pk])))
     assert re.search(r"\+(19|20)(\.\d)? % release 1\.4", page), page
-    text = as_editor.get(reverse("history-test-csv", args=[tests[1].pk])).content.decode()
-    _, row = csv.DictReader(StringIO(text))
+    _, row = csv_rows(as_editor.get(reverse("history-test-csv", args=[tests[1].pk])))
     assert (row["baseline"], row["against_word"]) == ("release 1.4", "slower")
     assert float(row["against_low"]) < float(row["against"]) < float(row["against_high"])
 
@@ -55,6 +52,6 @@ def test_ticked_campaigns_of_a_history_become_the_baseline(as_editor, project):
     as_editor.post(post, {"name": "calm"})
     assert not Baseline.objects.exists()
     points = as_editor.get(address).context["named"].history.points
-    chosen = [points[0].test, points[1].test]
-    as_editor.post(post, {"name": "calm", "in": chosen, "seen": "0"})
+    tests = [points[0].test, points[1].test]
+    as_editor.post(post, {"name": "calm", "in": tests, "seen": "0"})
     assert Baseline.objects.get().runs.count() == 6

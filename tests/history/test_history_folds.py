@@ -86,11 +86,11 @@ def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, projec
         tests = [(make_plan(project, name), endpoint, "new")]
         make_history(project, values, begin=nights_ago(20), tests=tests)
     (chart,) = overview().context["dots"].panels
-    moved, usual = chart.series
-    assert (len(moved.x), len(usual.x)) == (2, 24)
-    assert [text.split()[0] for text in moved.texts] == ["Fast", "Slow"]
-    assert "Slow HTTPS new, +9." in moved.labels[1]
-    assert moved.x[0] * moved.x[1] == pytest.approx(1, abs=0.01)
+    changes, usual = chart.series
+    assert (len(changes.x), len(usual.x)) == (2, 24)
+    assert [text.split()[0] for text in changes.texts] == ["Fast", "Slow"]
+    assert "Slow HTTPS new, +9." in changes.labels[1]
+    assert changes.x[0] * changes.x[1] == pytest.approx(1, abs=0.01)
     assert chart.x.scale == "log"
 
 

@@ -47,11 +47,11 @@ def target(project):
 
 def arm_on(target, scheme: str = "http"):
     """A plan of its own on the target, in a new connection."""
-    known = target.endpoints.filter(scheme=scheme).first()
-    return (make_plan(target.project), known or make_endpoint(target, scheme), "new")
+    endpoint = target.endpoints.filter(scheme=scheme).first()
+    return (make_plan(target.project), endpoint or make_endpoint(target, scheme), "new")
 
 
-def noted(project, levels, *, begin=20, **options):
+def note_history(project, levels, *, begin=20, **options):
     """A history whose changes are written down; the tests of its last campaign."""
     tests = make_history(project, levels, begin=nights_ago(begin), **options)
     note_changes(campaign_id=tests[0].campaign_id)
@@ -60,7 +60,7 @@ def noted(project, levels, *, begin=20, **options):
 
 @pytest.fixture
 def entry(project):
-    noted(project, SLOWER)
+    note_history(project, SLOWER)
     return TriageEntry.objects.get()
 
 
@@ -81,9 +81,9 @@ def test_the_end_of_a_campaign_writes_its_changes_down(project):
 
 def test_busy_campaigns_count_with_their_medians_and_hide_no_change(project, target):
     arms = [arm_on(target)]
-    noted(project, SLOWER, tests=arms)
+    note_history(project, SLOWER, tests=arms)
     (before,) = TriageChange.objects.all()
-    busy = noted(project, [28.4, 28.6], begin=5, tests=arms, trust=Trust.BUSY)
+    busy = note_history(project, [28.4, 28.6], begin=5, tests=arms, trust=Trust.BUSY)
     (after,) = TriageChange.objects.all()
     assert after.pk == before.pk
     assert after.ratio == pytest.approx(before.ratio, rel=0.01)
@@ -92,52 +92,52 @@ def test_busy_campaigns_count_with_their_medians_and_hide_no_change(project, tar
 
 
 def test_written_twice_it_is_the_same_entry(project):
-    (test,) = noted(project, SLOWER)
+    (test,) = note_history(project, SLOWER)
     assert note_changes(campaign_id=test.campaign_id) == 0
     assert TriageChange.objects.count() == TriageEntry.objects.count() == 1
 
 
 @pytest.mark.parametrize("was", [6, 7, 9, 10])
 def test_the_entry_follows_a_change_that_moves(project, was):
-    (test,) = noted(project, SLOWER)
+    (test,) = note_history(project, SLOWER)
     TriageChange.objects.update(since=night(was), since_at=night(was).started_at)
     assert note_changes(campaign_id=test.campaign_id) == 0
     assert TriageChange.objects.get().since == night(8)
 
 
 def test_an_entry_outlives_the_campaign_with_which_it_began(project):
-    (test,) = noted(project, SLOWER)
+    (test,) = note_history(project, SLOWER)
     night(8).delete()
     assert note_changes(campaign_id=test.campaign_id) == 0
     assert TriageChange.objects.get().since == night(9)
 
 
 def test_changes_of_one_target_in_the_same_nights_are_one_entry(project, target):
-    noted(project, SLOWER, tests=[arm_on(target), arm_on(target), arm_on(target, "https")])
+    note_history(project, SLOWER, tests=[arm_on(target), arm_on(target), arm_on(target, "https")])
     assert TriageEntry.objects.get().changes.count() == 3
 
 
 def test_another_target_is_another_entry(project, target):
-    noted(project, SLOWER, tests=[arm_on(target), arm_on(make_target(project))])
+    note_history(project, SLOWER, tests=[arm_on(target), arm_on(make_target(project))])
     assert TriageEntry.objects.count() == 2
 
 
 def test_what_is_found_later_joins_an_open_entry_but_no_acknowledged_one(project, target, as_bob):
-    noted(project, SLOWER, tests=[arm_on(target)])
+    note_history(project, SLOWER, tests=[arm_on(target)])
     entry = TriageEntry.objects.get()
-    noted(project, SLOWER, tests=[arm_on(target)])
+    note_history(project, SLOWER, tests=[arm_on(target)])
     assert entry.changes.count() == 2
     edit_entry(by=as_bob, entry=entry, acknowledged=True)
-    noted(project, SLOWER, tests=[arm_on(target)])
+    note_history(project, SLOWER, tests=[arm_on(target)])
     assert entry.changes.count() == 2
     assert TriageEntry.objects.exclude(pk=entry.pk).get().acknowledged_at is None
 
 
 def test_a_test_that_moves_again_is_a_new_entry(project, target, as_bob):
     arms = [arm_on(target)]
-    noted(project, SLOWER, tests=arms)
+    note_history(project, SLOWER, tests=arms)
     edit_entry(by=as_bob, entry=TriageEntry.objects.get(), acknowledged=True)
-    noted(project, SLOWER_STILL, tests=arms, begin=6)
+    note_history(project, SLOWER_STILL, tests=arms, begin=6)
     assert TriageEntry.objects.filter(acknowledged_at=None).count() == 1
     assert TriageEntry.objects.count() == 2
 
@@ -145,7 +145,7 @@ def test_a_test_that_moves_again_is_a_new_entry(project, target, as_bob):
 def test_a_change_at_the_same_time_is_kept_as_its_possible_cause(project, target):
     arms = [arm_on(target)]
     make_history(project, SLOWER[:8], begin=nights_ago(20), tests=arms)
-    noted(project, SLOWER[8:], begin=12, server="apache", tests=arms)
+    note_history(project, SLOWER[8:], begin=12, server="apache", tests=arms)
     assert TriageChange.objects.get().causes == [["Server", "nginx", "apache"]]
 
 
@@ -161,24 +161,24 @@ def test_who_acknowledged_it_is_kept_while_others_edit_the_note(entry, as_alice,
 
 
 def test_nobody_overwrites_a_note_unread(entry, as_alice, as_bob):
-    opened = version_token(content_of(entry))
-    edit_entry(by=as_bob, entry=entry, note="Known.", opened=opened)
+    token = version_token(content_of(entry))
+    edit_entry(by=as_bob, entry=entry, note="Known.", opened=token)
     with pytest.raises(ChangedMeanwhile):
-        edit_entry(by=as_alice, entry=entry, note="Noise.", opened=opened)
+        edit_entry(by=as_alice, entry=entry, note="Noise.", opened=token)
     entry.refresh_from_db()
     assert entry.note == "Known."
 
 
 def test_what_cannot_be_kept_of_an_entry_is_refused(entry, as_bob):
-    for given in [
+    for fields in [
         {"note": "x" * 10_001},
         {"link": "javascript:alert(1)"},
         {"link": "https://[x"},
         {"link": f"https://x/{'y' * 500}"},
     ]:
-        with pytest.raises(InvalidFields) as refused:
-            edit_entry(by=as_bob, entry=entry, acknowledged=True, **given)
-        assert set(refused.value.errors) == set(given)
+        with pytest.raises(InvalidFields) as refusal:
+            edit_entry(by=as_bob, entry=entry, acknowledged=True, **fields)
+        assert set(refusal.value.errors) == set(fields)
         entry.refresh_from_db()
         assert entry.acknowledged_at is None
 
@@ -200,8 +200,8 @@ def test_a_job_that_sends_its_mark_twice_leaves_one(mark):
 def test_the_same_version_on_another_target_or_at_another_time_is_another_mark(mark, project):
     target = make_target(project)
     at = datetime(2026, 11, 1, tzinfo=UTC)
-    made = [mark(), mark(target=target), mark(at=at), mark(key="job 7")]
-    assert [is_new for _, is_new in made] == [True] * 4
+    marks = [mark(), mark(target=target), mark(at=at), mark(key="job 7")]
+    assert [is_new for _, is_new in marks] == [True] * 4
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_the_same_version_on_another_target_or_at_another_time_is_another_mark(m
     ],
 )
 def test_what_cannot_be_shown_is_refused_by_its_name(mark, fields, name):
-    with pytest.raises(InvalidFields) as refused:
+    with pytest.raises(InvalidFields) as refusal:
         mark(**fields)
-    assert name in refused.value.errors
+    assert name in refusal.value.errors
     assert not TimeMark.objects.exists()
 
 
@@ -228,12 +228,12 @@ def test_a_target_of_another_project_is_refused(mark):
 
 
 def test_who_deletes_one_leaves_one_line_in_the_audit_log(mark, bob, project):
-    found, _ = mark(text="version 1.4.2 deployed")
+    row, _ = mark(text="version 1.4.2 deployed")
     in_two_tabs = [TimeMark.objects.get(), TimeMark.objects.get()]
     for each in in_two_tabs:
         delete_mark(by=Actor(user=bob), mark=each)
     entry = AuditEntry.objects.get()
-    assert str(entry) == f"bob: Deleted mark {found.pk}: version 1.4.2 deployed"
+    assert str(entry) == f"bob: Deleted mark {row.pk}: version 1.4.2 deployed"
     assert entry.project == project.pk
 
 
@@ -251,7 +251,7 @@ def test_the_text_is_kept_as_it_was_with_the_tools_name(as_bob, run, bob):
 
 
 def test_what_cannot_be_kept_is_refused(as_bob, run):
-    for field, given in [
+    for field, fields in [
         ("tool", {"tool": " "}),
         ("tool", {"tool": "x" * 41}),
         ("text", {"text": "\n \n"}),
@@ -259,9 +259,9 @@ def test_what_cannot_be_kept_is_refused(as_bob, run):
         ("text", {"text": "r\ud800b"}),
         ("text", {"text": "ä" * 500_001}),
     ]:
-        with pytest.raises(InvalidFields) as refused:
-            keep(as_bob, run, **given)
-        assert set(refused.value.errors) == {field}
+        with pytest.raises(InvalidFields) as refusal:
+            keep(as_bob, run, **fields)
+        assert set(refusal.value.errors) == {field}
         assert not ToolOutput.objects.exists()
 
 
@@ -278,16 +278,16 @@ def test_both_are_in_the_audit_log(as_bob, run):
 
 
 def test_the_originals_count_among_what_the_project_stores(as_bob, run, project):
-    def stored() -> float:
+    def stored_gb() -> float:
         return next(use.used for use in use_of(project) if use.cap is STORED_GB)
 
     outputs = [keep(as_bob, run, text=text) for text in (TEXT, 9 * TEXT)]
-    both = stored()
+    both = stored_gb()
     assert both > 10 * len(TEXT)
     delete_output(by=as_bob, output=outputs[0])
-    assert both > stored() > 9 * len(TEXT)
+    assert both > stored_gb() > 9 * len(TEXT)
     delete_output(by=as_bob, output=outputs[1])
-    assert stored() == 0
+    assert stored_gb() == 0
 
 
 def test_what_its_project_has_no_room_for_is_refused_and_not_kept(as_bob, run, project):

@@ -1,9 +1,7 @@
 """The history of tests: the page of one with every run, a project's overview, hostile queries."""
 
-import csv
 import re
 from datetime import timedelta
-from io import StringIO
 from types import SimpleNamespace
 
 import pytest
@@ -13,24 +11,24 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Trust
 from campaigns.items import forms
 from campaigns.models import Campaign, PlanVersion, Run, Test, TimeMark, TriageEntry
-from tests.charts import labelled, marked, panel
+from tests.charts import labels_in_lanes, marked_points, panel
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
-from tests.history.test_triage_services import CALM, SLOWER, nights_ago, noted
+from tests.history.test_triage_services import CALM, SLOWER, nights_ago, note_history
 from tests.history.test_triage_views import page as page
-from tests.pages import shown_text
+from tests.pages import csv_rows, shown_text
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def opened(client, vera):
+def page_of(client, vera):
     client.force_login(vera)
 
-    def opened(test, **query):
+    def page_of(test, **query):
         return client.get(reverse("history-test", args=[test.pk]), query)
 
-    return opened
+    return page_of
 
 
 @pytest.fixture
@@ -43,23 +41,23 @@ def overview(client, vera, project):
     return overview
 
 
-def test_another_tls_library_draws_its_line_and_explains_a_change(opened, project):
-    (test,) = upgraded(project, tls_end("OpenSSL 4.0.3"), tls_end("OpenSSL 4.0.4"))
-    page = opened(test)
+def test_another_tls_library_draws_its_line_and_explains_a_change(page_of, project):
+    (test,) = upgrade(project, tls_end("OpenSSL 4.0.3"), tls_end("OpenSSL 4.0.4"))
+    page = page_of(test)
     words = "TLS library changed from OpenSSL 4.0.3 to OpenSSL 4.0.4"
     assert re.search(rf"Moved: slower by 9.6 % \[.*\] since {words}", shown_text(page))
-    ((lane, text, _),) = labelled(page.context["charts"])
+    ((lane, text, _),) = labels_in_lanes(page.context["charts"])
     assert (lane, text) == ("environment", "TLS library")
 
 
-def test_an_injector_that_begins_to_name_its_library_draws_no_line_for_that(opened, project):
-    (test,) = upgraded(project, tls_end(None), tls_end("OpenSSL 4.0.4"))
-    page = opened(test)
+def test_an_injector_that_begins_to_name_its_library_draws_no_line_for_that(page_of, project):
+    (test,) = upgrade(project, tls_end(None), tls_end("OpenSSL 4.0.4"))
+    page = page_of(test)
     assert "TLS library" not in shown_text(page)
-    assert list(labelled(page.context["charts"])) == []
+    assert list(labels_in_lanes(page.context["charts"])) == []
 
 
-def upgraded(project, before, after) -> list[Test]:
+def upgrade(project, before, after) -> list[Test]:
     """A history over TLS whose injectors had another end from the ninth campaign on."""
     endpoint = make_endpoint(make_target(project), "https")
     same = {"tests": [(make_plan(project), endpoint, "new")]}
@@ -68,39 +66,38 @@ def upgraded(project, before, after) -> list[Test]:
     return make_history(project, SLOWER[8:], begin=begin, end=after, **same)
 
 
-def tls_end(library, **agreed) -> dict:
-    tls = [{"version": "TLSv1.3", "cipher": "AES", "count": 9, **agreed}]
+def tls_end(library, **agreement) -> dict:
+    tls = [{"version": "TLSv1.3", "cipher": "AES", "count": 9, **agreement}]
     return {"tls": tls, "tls_library": library}
 
 
-def test_versions_of_a_plan_are_one_history_with_a_mark(opened, project):
+def test_versions_of_a_plan_are_one_history_with_a_mark(page_of, project):
     first, endpoint = make_plan(project), make_endpoint(make_target(project))
     second = PlanVersion.objects.create(plan=first.plan, number=2, spec=first.spec)
     make_history(project, CALM, tests=[(first, endpoint, "new")])
     later = BEGIN + timedelta(days=8)
     (test,) = make_history(project, CALM, tests=[(second, endpoint, "new")], begin=later)
-    ((lane, text, at),) = labelled(opened(test).context["charts"])
+    ((lane, text, at),) = labels_in_lanes(page_of(test).context["charts"])
     assert (lane, text) == ("plan", "v2")
     assert (later - timedelta(days=1)).timestamp() < at < later.timestamp()
 
 
-def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, project):
+def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(page_of, project):
     same = {"tests": [(make_plan(project), make_endpoint(make_target(project)), "new")]}
     make_history(project, CALM, **same)
     (test,) = make_history(
         project, [90.0], begin=BEGIN + timedelta(days=8), trust=Trust.NO_ANSWER, **same
     )
-    charts = opened(test).context["charts"]
+    charts = page_of(test).context["charts"]
     value, last = panel(charts, "value"), charts.places.x[-1]
-    assert marked(value, "bad") == [(last, 0)], "a cross at the foot"
-    assert last not in [x for x, _ in marked(value, "http")]
+    assert marked_points(value, "bad") == [(last, 0)], "a cross at the foot"
+    assert last not in [x for x, _ in marked_points(value, "http")]
 
 
 def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
     client.force_login(vera)
     (test,) = make_history(project, SLOWER)
-    text = client.get(reverse("history-test-csv", args=[test.pk])).content.decode()
-    rows = list(csv.DictReader(StringIO(text)))
+    rows = csv_rows(client.get(reverse("history-test-csv", args=[test.pk])))
     assert len(rows) == len(SLOWER)
     assert [float(row["value_us"]) for row in rows] == pytest.approx([v * 1000 for v in SLOWER])
     assert [bool(row["change"]) for row in rows] == [index == 8 for index in range(len(SLOWER))]
@@ -111,84 +108,78 @@ def rows_of(response) -> list[dict]:
     return [row for group in response.context["groups"] for row in group["rows"]]
 
 
-def recent(nights: int):
-    return timezone.now() - timedelta(days=nights)
-
-
 def test_the_overview_has_what_changed_first(overview, project):
-    calm = make_history(project, CALM, begin=recent(20))
-    slow = make_history(project, SLOWER, begin=recent(20))
-    fast = make_history(project, [1000 / each for each in SLOWER], begin=recent(20))
+    calm = make_history(project, CALM, begin=nights_ago(20))
+    slow = make_history(project, SLOWER, begin=nights_ago(20))
+    fast = make_history(project, [1000 / each for each in SLOWER], begin=nights_ago(20))
     response = overview()
-    shown = [row["named"].newest_test for row in rows_of(response)]
-    assert shown == [slow[0].pk, fast[0].pk, calm[0].pk]
+    pks = [row["named"].newest_test for row in rows_of(response)]
+    assert pks == [slow[0].pk, fast[0].pk, calm[0].pk]
 
 
 def test_the_overview_shows_ninety_days_unless_asked(overview, project):
-    make_history(project, CALM, begin=recent(200))
+    make_history(project, CALM, begin=nights_ago(200))
     assert rows_of(overview()) == []
     assert len(rows_of(overview(since="2020-01-01"))) == 1
 
 
 def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
-    (one,) = make_history(project, CALM, begin=recent(20), tags=["nightly"])
+    (one,) = make_history(project, CALM, begin=nights_ago(20), tags=["nightly"])
     endpoint = make_endpoint(make_target(project), "https")
     tests = [(make_plan(project), endpoint, "keep-alive")]
-    (two,) = make_history(project, CALM, begin=recent(20), tests=tests)
+    (two,) = make_history(project, CALM, begin=nights_ago(20), tests=tests)
 
-    def listed(**query):
+    def pks(**query):
         return {row["named"].newest_test for row in rows_of(overview(**query))}
 
-    assert listed() == {one.pk, two.pk}
-    assert listed(target=endpoint.target_id) == {two.pk}
-    assert listed(plan=one.plan_version.plan_id) == {one.pk}
-    assert listed(arm="https keep-alive") == {two.pk}
-    assert listed(tag="nightly") == {one.pk}
+    assert pks() == {one.pk, two.pk}
+    assert pks(target=endpoint.target_id) == {two.pk}
+    assert pks(plan=one.plan_version.plan_id) == {one.pk}
+    assert pks(arm="https keep-alive") == {two.pk}
+    assert pks(tag="nightly") == {one.pk}
 
 
 def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, client, project):
     version, endpoint = make_plan(project), make_endpoint(make_target(project))
     newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=version.spec)
-    make_history(project, SLOWER[:8], begin=recent(20), tests=[(version, endpoint, "new")])
-    make_history(project, SLOWER[8:], begin=recent(12), tests=[(newer, endpoint, "new")])
+    make_history(project, SLOWER[:8], begin=nights_ago(20), tests=[(version, endpoint, "new")])
+    make_history(project, SLOWER[8:], begin=nights_ago(12), tests=[(newer, endpoint, "new")])
     assert "moved: +9.6 % since version 2 of the plan" in shown_text(overview())
     (test,) = client.get(f"/api/v1/projects/{project.pk}/history/").json()["tests"]
     assert (test["standing"], test["change"]["direction"]) == ("moved", "slower")
-    text = client.get(reverse("history-csv", args=[project.pk])).content.decode()
-    (row,) = csv.DictReader(StringIO(text))
+    (row,) = csv_rows(client.get(reverse("history-csv", args=[project.pk])))
     assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
 
 
 def test_without_a_figure_there_is_no_line_of_dots(overview, project):
-    make_history(project, CALM, begin=recent(20), trust="no_answer")
+    make_history(project, CALM, begin=nights_ago(20), trust="no_answer")
     assert overview().context["dots"] is None
 
 
 def test_the_newest_value_has_its_interval_between_runs(overview, project):
-    make_history(project, CALM, begin=recent(20))
+    make_history(project, CALM, begin=nights_ago(20))
     (row,) = rows_of(overview())
     # Three runs 1 % apart: t(2, 97.5 %) · 0.257 / √3 = 4.303 · 0.148
     assert row["interval"] == "25.1 to 26.3"
-    make_history(project, CALM, begin=recent(20), spread=(1.0,))
+    make_history(project, CALM, begin=nights_ago(20), spread=(1.0,))
     assert "–" in [row["interval"] for row in rows_of(overview())]
 
 
-def test_percentiles_have_both_ends_on_pages_in_files_and_over_rest(opened, overview, project):
+def test_percentiles_have_both_ends_on_pages_in_files_and_over_rest(page_of, overview, project):
     """Of the runs on a quiet machine; of a busy one's where there is no other."""
     busy = {"trust": Trust.BUSY, "lows_us": {"p50": 11e3, "p95": 20e3}}
     arm = [(make_plan(project), make_endpoint(make_target(project)), "new")]
     calm = {"tests": arm, "lows_us": {"p95": 24e3}}
-    make_history(project, CALM, begin=recent(20), **calm)
-    (test,) = make_history(project, [40.0], begin=recent(2), tests=arm, **busy)
-    page = opened(test, metric="p95")
+    make_history(project, CALM, begin=nights_ago(20), **calm)
+    (test,) = make_history(project, [40.0], begin=nights_ago(2), tests=arm, **busy)
+    page = page_of(test, metric="p95")
     last, before = (row for row in page.context["rows"][:2])
     assert (last["value"], last["others"]) == ("20.0 to 40.0", ["11.0 to 20.0", "60.0"])
     assert "busy" in last["why"]
     assert before["value"] == f"24.0 to {CALM[-1]:.1f}"
     rest = page.client.get(f"/api/v1/tests/{test.pk}/history/").json()["points"][-1]
     assert (rest["p95_low_us"], rest["p95_us"], rest["p99_low_us"]) == (20e3, 40e3, None)
-    of_test = page.client.get(reverse("history-test-csv", args=[test.pk]))
-    *_, row = csv.DictReader(StringIO(of_test.content.decode()))
+    *_, row = csv_rows(page.client.get(reverse("history-test-csv", args=[test.pk])))
     assert (row["p95_low_us"], row["p95_us"], row["p99_low_us"]) == ("20000.0", "40000.0", "")
     (row,) = rows_of(overview(metric="p95"))
     assert row["newest"] == "20.0 to 40.0"
@@ -196,44 +187,43 @@ def test_percentiles_have_both_ends_on_pages_in_files_and_over_rest(opened, over
     assert page.context["run_rows"][0]["times"][2].startswith("20.0 to ")
 
 
-def deployed(project, night: float, text="version 1.4.2", **fields) -> TimeMark:
+def add_deploy(project, night: float, text="version 1.4.2", **fields) -> TimeMark:
     """Some nights after the first campaign."""
     at = BEGIN + timedelta(days=night)
     return TimeMark.objects.create(project=project, text=text, key=text, at=at, **fields)
 
 
-def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(opened, project):
+def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(page_of, project):
     (test,) = make_history(project, SLOWER)
-    mark = deployed(project, 7.5, link="https://ci.example/12")
-    deployed(project, 3, "of another target", target=make_target(project))
-    response = opened(test)
-    assert list(labelled(response.context["charts"])) == [
+    mark = add_deploy(project, 7.5, link="https://ci.example/12")
+    add_deploy(project, 3, "of another target", target=make_target(project))
+    response = page_of(test)
+    assert list(labels_in_lanes(response.context["charts"])) == [
         ("deploys", "version 1.4.2", int(mark.at.timestamp()))
     ]
-    shown = [row.get("mark") for row in response.context["rows"]]
-    assert shown[:7] == [None] * 6 + [mark]
+    marks = [row.get("mark") for row in response.context["rows"]]
+    assert marks[:7] == [None] * 6 + [mark]
     assert 'href="https://ci.example/12"' in response.content.decode()
 
 
 def test_the_file_names_the_marks_before_each_campaign(client, vera, project):
     client.force_login(vera)
     (test,) = make_history(project, CALM)
-    deployed(project, 2.5), deployed(project, 2.6, "version 1.4.3")
-    text = client.get(reverse("history-test-csv", args=[test.pk])).content.decode()
-    rows = list(csv.DictReader(StringIO(text)))
+    add_deploy(project, 2.5), add_deploy(project, 2.6, "version 1.4.3")
+    rows = csv_rows(client.get(reverse("history-test-csv", args=[test.pk])))
     assert [row["marks"] for row in rows[2:5]] == ["", "version 1.4.2; version 1.4.3", ""]
 
 
-def test_a_long_history_has_its_older_campaigns_week_by_week(opened, project):
+def test_a_long_history_has_its_older_campaigns_week_by_week(page_of, project):
     (test,) = make_history(project, CALM * 20)
-    charts = opened(test).context["charts"]
+    charts = page_of(test).context["charts"]
     assert 60 + 100 / 7 <= len(charts.places.x) <= 60 + 100 / 7 + 2
     value = panel(charts, "value")
     (whiskers,) = [each for each in value.series if each.low]
     assert (whiskers.low[1], whiskers.high[1]) == (25.7, 26.3)
     assert charts.places.links[1] == "?since=2026-11-02&until=2026-11-08&metric=typical"
     assert "7 campaigns" in value.reads[1]
-    week = opened(test, since="2026-11-02", until="2026-11-08").context["charts"]
+    week = page_of(test, since="2026-11-02", until="2026-11-08").context["charts"]
     assert len(week.places.x) == 7
 
 
@@ -255,40 +245,40 @@ def runs_of(response) -> list[Run]:
     return [row["run"] for row in response.context["run_rows"]]
 
 
-def test_every_run_of_every_campaign_is_listed_the_newest_first(opened, project):
+def test_every_run_of_every_campaign_is_listed_the_newest_first(page_of, project):
     (test,) = make_history(project, [20.0, 30.0])
-    response = opened(test)
+    response = page_of(test)
     assert [run.campaign.name for run in runs_of(response)] == ["night 1"] * 3 + ["night 0"] * 3
     row = response.context["run_rows"][0]
     assert row["times"] == ("18.2", "15.2", "30.3", "45.5")
     assert row["errors"].startswith("0.1")
 
 
-def test_runs_are_paged_by_the_last_one_of_a_page(opened, project):
+def test_runs_are_paged_by_the_last_one_of_a_page(page_of, project):
     (test,) = make_history(project, CALM * 2)
-    first = opened(test)
-    second = opened(test, runs=first.context["runs"].next)
+    first = page_of(test)
+    second = page_of(test, runs=first.context["runs"].next)
     both = [*runs_of(first), *runs_of(second)]
     assert sorted(run.pk for run in both) == sorted(Run.objects.values_list("pk", flat=True))
     assert len(runs_of(second)) == 48 - 25
 
 
-def test_campaigns_are_paged_by_the_last_one_seen(opened, project):
+def test_campaigns_are_paged_by_the_last_one_seen(page_of, project):
     (test,) = make_history(project, CALM * 4)
-    name = opened(test).context["page"].next
+    name = page_of(test).context["page"].next
     make_history(
         project,
         [26.0],
         tests=[(test.plan_version, test.endpoint, "new")],
         begin=BEGIN + timedelta(days=60),
     )
-    points = [row["point"] for row in opened(test, page=name).context["rows"]]
+    points = [row["point"] for row in page_of(test, page=name).context["rows"]]
     assert [point.campaign_name for point in points] == [f"night {n}" for n in range(6, -1, -1)]
 
 
-def test_a_run_that_is_not_usable_has_its_figures_on_its_own_page(opened, project):
+def test_a_run_that_is_not_usable_has_its_figures_on_its_own_page(page_of, project):
     (test,) = make_history(project, [20.0], trust=Trust.NO_ANSWER)
-    row = opened(test).context["run_rows"][0]
+    row = page_of(test).context["run_rows"][0]
     assert set(row["times"]) == {"–"}
     assert row["why"]
 
@@ -308,19 +298,19 @@ def make_both(project, echo, values=CALM, reference=ECHO):
     return test
 
 
-def test_the_reference_is_drawn_over_the_same_days(opened, project, echo):
-    charts = opened(make_both(project, echo, reference=[*ECHO, 2.0, 2.0])).context["charts"]
-    x, y = zip(*marked(panel(charts, "reference"), "ink-2"), strict=True)
+def test_the_reference_is_drawn_over_the_same_days(page_of, project, echo):
+    charts = page_of(make_both(project, echo, reference=[*ECHO, 2.0, 2.0])).context["charts"]
+    x, y = zip(*marked_points(panel(charts, "reference"), "ink-2"), strict=True)
     assert list(y) == pytest.approx(ECHO)
     assert list(x) == charts.places.x
 
 
-def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
+def test_the_reference_of_most_of_its_campaigns_is_taken(page_of, project, echo):
     plan, endpoint = make_plan(project), make_endpoint(make_target(project))
     make_history(project, [1.0] * 8, tests=[(make_plan(project), echo, "keep-alive")])
     tests = [(plan, endpoint, "new"), (plan, echo, "keep-alive")]
     test, _ = make_history(project, CALM, tests=tests)
-    assert opened(test).context["named"].reference.plan == plan.plan
+    assert page_of(test).context["named"].reference.plan == plan.plan
 
 
 def test_a_query_that_makes_no_sense_shows_all(overview, project):
@@ -339,13 +329,13 @@ def test_a_query_that_makes_no_sense_shows_all(overview, project):
 
 
 def test_a_change_that_is_no_entry_of_this_test_shows_the_newest_one(page, project):
-    (test,) = noted(project, SLOWER)
+    (test,) = note_history(project, SLOWER)
     response = page("history-test", test.pk, change="x")
     assert response.context["triage"]["row"]["entry"] == TriageEntry.objects.get()
 
 
 def test_an_entry_whose_campaigns_are_gone_can_be_acknowledged(client, page, project):
-    noted(project, SLOWER)
+    note_history(project, SLOWER)
     Campaign.objects.all().delete()
     (row,) = page("history", project.pk).context["triage"]["rows"]
     assert (row["url"], row["can_acknowledge"]) == ("", True)
@@ -354,8 +344,8 @@ def test_an_entry_whose_campaigns_are_gone_can_be_acknowledged(client, page, pro
 
 
 def test_of_very_many_campaigns_the_newest_are_shown_and_the_others_said(
-    opened, project, monkeypatch
+    page_of, project, monkeypatch
 ):
     monkeypatch.setattr("campaigns.history.queries.history.MOST_CAMPAIGNS", 8)
     (test,) = make_history(project, [26.0] * 11)
-    assert "the newest 8; 3 older ones are left out" in shown_text(opened(test))
+    assert "the newest 8; 3 older ones are left out" in shown_text(page_of(test))

@@ -1,14 +1,13 @@
 """Rename, tag, archive, delete and find over REST, the same for four kinds; what a project uses."""
 
 import pytest
-from django.utils import timezone
 
 from campaigns.campaigns.services.campaigns import look_at_campaigns
 from campaigns.items.services import archive_items
 from campaigns.operations.services.caps import measure_use
 from tests.cast import client_of
 from tests.engine.scenes import host, others_use, started
-from tests.factories import make_campaign, make_plan, store_second
+from tests.factories import just_now, make_campaign, make_plan, store_second
 from tests.item_kinds import KINDS, make_item
 from tests.values import make_second, plan_spec
 
@@ -40,12 +39,12 @@ def test_what_is_created_has_its_tags_at_once(api, project):
     origins = [
         {"scheme": scheme, "host": "127.0.0.1", "port": 8131} for scheme in ("http", "https")
     ]
-    target = created(api, "targets", project, name="shop", endpoints=origins)
-    plan = created(api, "plans", project, name="prices", spec=plan_spec())
+    target = create(api, "targets", project, name="shop", endpoints=origins)
+    plan = create(api, "plans", project, name="prices", spec=plan_spec())
     plain, tls = (each["id"] for each in target["endpoints"])
     cell = {"plan": plan["id"], "endpoint": plain, "connection_mode": "new"}
-    created(api, "campaigns", project, name="a", cells=[cell])
-    created(api, "ladders", project, name="b", plan=plan["id"], endpoint=tls)
+    create(api, "campaigns", project, name="a", cells=[cell])
+    create(api, "ladders", project, name="b", plan=plan["id"], endpoint=tls)
     rates = {"start_per_s": 10, "limit_per_s": 100, "objective": ["p95 < 300 ms"]}
     search = post_tagged(api, "searches", project, name="c", cell=cell, **rates)
     campaign = api.get(f"/api/v1/campaigns/{search['campaign']}/").json()
@@ -59,7 +58,7 @@ def post_tagged(api, kind: str, project, **fields) -> dict:
     return answer.json()
 
 
-def created(api, kind: str, project, **fields) -> dict:
+def create(api, kind: str, project, **fields) -> dict:
     item = post_tagged(api, kind, project, **fields)
     assert item["tags"] == ["nightly", "release"]
     return item
@@ -75,18 +74,18 @@ def test_delete_puts_into_the_trash_and_restore_takes_out(api, project, kind):
     assert "a" not in names(api, f"{kind}s/")
     assert names(api, f"{kind}s/?trash=true") == ["a"]
     assert "a" not in names(api, f"{kind}s/?trash=false")
-    restored = api.post(f"{address}restore/")
-    assert (restored.status_code, restored.json()["archived_at"]) == (200, None)
-    assert restored.json() == api.get(address).json()
+    answer = api.post(f"{address}restore/")
+    assert (answer.status_code, answer.json()["archived_at"]) == (200, None)
+    assert answer.json() == api.get(address).json()
 
 
 def test_a_change_that_is_refused_in_part_is_not_made_in_part(api, project):
     campaign = started(project)
     address = f"/api/v1/campaigns/{campaign.pk}/"
-    refused = api.patch(address, {"name": "late", "tags": ["x"], "archived": True}, format="json")
-    assert refused.status_code == 409
-    told = api.get(address).json()
-    assert (told["name"], told["tags"], told["archived_at"]) == ("study", [], None)
+    refusal = api.patch(address, {"name": "late", "tags": ["x"], "archived": True}, format="json")
+    assert refusal.status_code == 409
+    row = api.get(address).json()
+    assert (row["name"], row["tags"], row["archived_at"]) == ("study", [], None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,10 +106,8 @@ def test_lists_are_searched_filtered_and_sorted(api, project, kind, as_alice):
 def test_campaigns_are_found_by_who_made_them_and_by_who_has_looked(
     api, project, alice, bob, as_bob
 ):
-    now = timezone.now()
-    ended = {"started_at": now, "finished_at": now, "stop_reason": "All failed."}
     make_campaign(project, "hers", created_by=alice)
-    his = make_campaign(project, "his", created_by=bob, **ended)
+    his = make_campaign(project, "his", created_by=bob, stop_reason="All failed.", **just_now())
     assert names(api, "campaigns/?by=bob") == ["his"]
     assert names(api, "campaigns/?needs_a_look=true") == ["his"]
     look_at_campaigns(by=as_bob, campaigns=[his])
@@ -126,21 +123,21 @@ def test_an_owner_reads_what_the_project_uses_as_it_is_counted(api, project, run
     project.save()
     store_second(run, make_second(0, [1000]))
     measure_use(run)
-    found = api.get(f"/api/v1/projects/{project.pk}/use/").json()
-    caps = {each.pop("cap"): each for each in found["caps"]}
+    use = api.get(f"/api/v1/projects/{project.pk}/use/").json()
+    caps = {each.pop("cap"): each for each in use["caps"]}
     assert (caps["LOAD_HOURS"]["most"], caps["LOAD_HOURS"]["unit"]) == (7200, "s")
     assert (caps["CAMPAIGNS"]["used"], caps["CAMPAIGNS"]["most"]) == (1, None)
     assert (caps["SLOT_PERCENT"]["most"], caps["SLOT_PERCENT"]["of"]) == (9, "75\u202f% of 12")
-    assert found["stored"]["n_seconds"] == 1
-    assert caps["STORED_GB"]["used"] == found["stored"]["seconds_bytes"] > 0
-    (today,) = found["growth"]
-    assert (today["n_runs"], today["stored_bytes"]) == (1, found["stored"]["seconds_bytes"])
+    assert use["stored"]["n_seconds"] == 1
+    assert caps["STORED_GB"]["used"] == use["stored"]["seconds_bytes"] > 0
+    (today,) = use["growth"]
+    assert (today["n_runs"], today["stored_bytes"]) == (1, use["stored"]["seconds_bytes"])
 
 
 def test_the_injector_hosts_have_their_slots(api):
     host(slots=4, name="inj-1")
-    (found,) = api.get("/api/v1/injectors/").json()
-    assert (found["name"], found["online"], found["slots"], found["busy"]) == ("inj-1", True, 4, 0)
+    (row,) = api.get("/api/v1/injectors/").json()
+    assert (row["name"], row["online"], row["slots"], row["busy"]) == ("inj-1", True, 4, 0)
 
 
 def test_only_who_may_start_campaigns_is_told_names_of_programs(project, alice, vera):
@@ -154,5 +151,5 @@ def test_only_who_may_start_campaigns_is_told_names_of_programs(project, alice, 
 
 def test_what_uses_a_host_is_null_where_it_is_not_known(api):
     host(slots=4)
-    (found,) = api.get("/api/v1/injectors/").json()
-    assert found["use"] is None
+    (row,) = api.get("/api/v1/injectors/").json()
+    assert row["use"] is None

@@ -1,7 +1,5 @@
 """Rename, tag, archive, restore and delete: one way for campaigns, plans, targets and projects."""
 
-import time
-
 import pytest
 from django.apps import apps
 from django.db import transaction
@@ -19,8 +17,9 @@ from campaigns.items.services import (
     tag_items,
 )
 from campaigns.models import Campaign, Project, Run, SavedPlan, Target, Test
-from tests.engine.scenes import at_once, draft, owner_of, started
+from tests.engine.scenes import draft, one_behind_the_other, owner_of, started
 from tests.factories import (
+    just_now,
     make_campaign,
     make_plan,
     make_project,
@@ -47,10 +46,10 @@ def items(project):
     }
 
 
-def finished(project, by, name: str = "done") -> Campaign:
+def past_campaign(project, by, name: str = "done") -> Campaign:
     """A campaign with a measured run and two share links."""
     now = timezone.now()
-    campaign = make_campaign(project, name, started_at=now, finished_at=now)
+    campaign = make_campaign(project, name, **just_now())
     run = make_run(make_test(campaign), t0=now)
     measure(run, 10_000, n=200)
     create_share(by=by, project=project, campaign=campaign, days=1)
@@ -100,7 +99,7 @@ class TestArchiving:
 class TestDeleting:
     @pytest.mark.parametrize("kind", ["plan", "target"])
     def test_what_results_need_is_archived_instead(self, project, kind, as_bob):
-        test = Test.objects.get(campaign=finished(project, as_bob))
+        test = Test.objects.get(campaign=past_campaign(project, as_bob))
         item = test.plan_version.plan if kind == "plan" else test.endpoint.target
         with pytest.raises(Refused, match="is used by 1 campaign,"):
             delete_items(by=as_bob, items=[item])
@@ -145,22 +144,17 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
     campaign, by = draft(project), owner_of(project)
     notify = campaigns.notify_viewers
 
-    def notify_slowly(**given) -> None:
-        notify(**given)
-        time.sleep(0.5)
-
-    def start() -> str:
+    def start(hold) -> str:
+        monkeypatch.setattr(campaigns, "notify_viewers", lambda **of: (notify(**of), hold()))
         start_campaign(by=by, campaign=campaign, anyway=True)
         return "started"
 
     def delete() -> str:
-        time.sleep(0.2)
         with pytest.raises(Refused):
             delete_items(by=by, items=[project])
         return "refused"
 
-    monkeypatch.setattr(campaigns, "notify_viewers", notify_slowly)
-    assert at_once(start, delete) == ["started", "refused"]
+    assert one_behind_the_other(start, delete) == ["started", "refused"]
     assert campaign.runs.get().state == "queued"
 
 
@@ -169,19 +163,18 @@ def test_a_campaign_is_not_started_on_a_target_that_is_being_archived(project):
     campaign, by = draft(project), owner_of(project)
     target = campaign.tests.get().endpoint.target
 
-    def archive() -> str:
+    def archive(hold) -> str:
         with transaction.atomic():
             archive_items(by=by, items=[target])
-            time.sleep(0.6)
+            hold()
         return "archived"
 
     def start() -> str:
-        time.sleep(0.2)
         with pytest.raises(Refused):
             start_campaign(by=by, campaign=campaign)
         return "refused"
 
-    assert at_once(archive, start) == ["archived", "refused"]
+    assert one_behind_the_other(archive, start) == ["archived", "refused"]
     assert not campaign.runs.exists()
 
 

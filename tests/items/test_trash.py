@@ -1,6 +1,5 @@
 """What is deleted lies in the trash for 30 days and nowhere else. Restored, it is as it was."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -36,8 +35,8 @@ from campaigns.models import (
     TestFigures,
 )
 from campaigns.runs.services import keep_figures
-from tests.engine.scenes import at_once, draft, owner_of
-from tests.factories import make_campaign, make_plan, make_run, make_target, make_test
+from tests.engine.scenes import draft, one_behind_the_other, owner_of
+from tests.factories import just_now, make_campaign, make_plan, make_run, make_target, make_test
 from tests.item_kinds import MODELS, make_item
 from tests.kept_rows import undone
 from tests.measured import measure, same_again
@@ -57,10 +56,10 @@ def age(item, days: float) -> None:
 
 
 @pytest.fixture
-def ended(project):
+def past_campaign(project):
     """A campaign that has measured."""
     now = timezone.now()
-    campaign = make_campaign(project, "done", started_at=now, finished_at=now)
+    campaign = make_campaign(project, "done", **just_now())
     measure(make_run(make_test(campaign), t0=now), 10_000, n=200)
     keep_figures(campaign.tests.values_list("pk", flat=True))
     return campaign
@@ -82,10 +81,10 @@ def test_it_is_in_the_trash_alone_and_comes_back_as_it_was(project, as_bob):
                 assert not rows.in_trash(as_bob).exists()
 
 
-def test_nothing_of_a_campaign_is_anywhere_meanwhile(project, ended, as_alice):
-    share, _ = create_share(by=as_alice, project=project, campaign=ended, days=1)
-    of_run, _ = create_share(by=as_alice, project=project, run=ended.runs.get(), days=1)
-    delete_items(by=as_alice, items=[ended])
+def test_nothing_of_a_campaign_is_anywhere_meanwhile(project, past_campaign, as_alice):
+    share, _ = create_share(by=as_alice, project=project, campaign=past_campaign, days=1)
+    of_run, _ = create_share(by=as_alice, project=project, run=past_campaign.runs.get(), days=1)
+    delete_items(by=as_alice, items=[past_campaign])
     for model in (Campaign, Test, Run, TestFigures, ShareLink):
         assert not model.objects.visible_to(as_alice).exists(), model
     for link in (share, of_run):
@@ -94,9 +93,13 @@ def test_nothing_of_a_campaign_is_anywhere_meanwhile(project, ended, as_alice):
         assert not Run.objects.visible_to(visitor).exists()
 
 
-def test_nothing_of_a_project_is_anywhere_and_nobody_may_anything_in_it(project, ended, as_alice):
-    share, token = create_share(by=as_alice, project=project, campaign=ended, days=1)
-    exporter = Exporter.objects.create(target=ended.tests.get().endpoint.target, name="a", url="x")
+def test_nothing_of_a_project_is_anywhere_and_nobody_may_anything_in_it(
+    project, past_campaign, as_alice
+):
+    share, token = create_share(by=as_alice, project=project, campaign=past_campaign, days=1)
+    exporter = Exporter.objects.create(
+        target=past_campaign.tests.get().endpoint.target, name="a", url="x"
+    )
     delete_items(by=as_alice, items=[project])
     for model in (Project, Campaign, Test, Run, TestFigures, ShareLink, Exporter, Membership):
         assert not model.objects.visible_to(as_alice).exists(), model
@@ -108,7 +111,7 @@ def test_nothing_of_a_project_is_anywhere_and_nobody_may_anything_in_it(project,
     project.refresh_from_db()
     assert rights(as_alice, project) == {Action.ADMINISTER}
     with pytest.raises(Refused, match="An owner can restore it"):
-        create_share(by=as_alice, project=project, campaign=ended, days=1)
+        create_share(by=as_alice, project=project, campaign=past_campaign, days=1)
     restore_items(by=as_alice, items=[project])
     assert open_share(token=token) == share
     assert Run.objects.visible_to(as_alice).count() == 1
@@ -133,11 +136,11 @@ def test_neither_is_anything_of_a_plan_or_target(project, as_alice):
         assert not model.objects.visible_to(as_alice).exists()
 
 
-def test_later_campaigns_do_not_show_it_in_their_trends(project, ended, as_alice):
-    (test,) = same_again(list(ended.tests.all()), started_at=timezone.now())
+def test_later_campaigns_do_not_show_it_in_their_trends(project, past_campaign, as_alice):
+    (test,) = same_again(list(past_campaign.tests.all()), started_at=timezone.now())
     measure(make_run(test), 10_000, n=200)
     assert len(trends_of([test.campaign])[test.campaign_id].p95s_ms) == 2
-    delete_items(by=as_alice, items=[ended])
+    delete_items(by=as_alice, items=[past_campaign])
     assert len(trends_of([test.campaign])[test.campaign_id].p95s_ms) == 1
 
 
@@ -173,17 +176,17 @@ def test_only_what_is_in_the_trash_is_deleted_forever(project, as_bob):
         purge_items(by=as_bob, items=[campaign])
 
 
-def test_it_is_gone_after_thirty_days(project, ended, as_alice):
+def test_it_is_gone_after_thirty_days(project, past_campaign, as_alice):
     young = make_campaign(project, "young")
-    delete_items(by=as_alice, items=[ended, young])
-    age(ended, 30.1)
+    delete_items(by=as_alice, items=[past_campaign, young])
+    age(past_campaign, 30.1)
     age(young, 29.9)
     assert empty_trash(is_over=never) == 1
     assert list(Campaign.objects.all()) == [young]
     assert not Run.objects.exists()
 
 
-def test_a_project_goes_with_all_that_belongs_to_it(project, ended, as_alice):
+def test_a_project_goes_with_all_that_belongs_to_it(project, past_campaign, as_alice):
     delete_items(by=as_alice, items=[project])
     age(project, 30.1)
     assert empty_trash(is_over=never) == 1
@@ -191,13 +194,13 @@ def test_a_project_goes_with_all_that_belongs_to_it(project, ended, as_alice):
         assert not model.objects.exists(), model
 
 
-def test_a_plan_and_a_target_go_after_the_campaigns_that_need_them(project, ended):
-    test = ended.tests.get()
+def test_a_plan_and_a_target_go_after_the_campaigns_that_need_them(project, past_campaign):
+    test = past_campaign.tests.get()
     plan, target = test.plan_version.plan, test.endpoint.target
     for item in (plan, target):
         age(item, 31)
     assert empty_trash(is_over=never) == 0
-    age(ended, 31)
+    age(past_campaign, 31)
     assert empty_trash(is_over=never) == 3
     assert not SavedPlan.objects.exists()
     assert not Target.objects.exists()
@@ -224,17 +227,13 @@ def test_what_is_being_restored_is_not_removed(project):
     delete_items(by=by, items=[campaign])
     age(campaign, 31)
 
-    def restore() -> str:
+    def restore(hold) -> str:
         with transaction.atomic():
             restore_items(by=by, items=[campaign])
-            time.sleep(0.5)
+            hold()
         return "restored"
 
-    def purge() -> int:
-        time.sleep(0.2)
-        return empty_trash(is_over=never)
-
-    assert at_once(restore, purge) == ["restored", 0]
+    assert one_behind_the_other(restore, lambda: empty_trash(is_over=never)) == ["restored", 0]
     assert Campaign.objects.outside_trash().exists()
 
 
@@ -243,16 +242,15 @@ def test_what_is_being_removed_is_not_restored(project, monkeypatch):
     campaign, by = make_campaign(project), owner_of(project)
     delete_items(by=by, items=[campaign])
 
-    def purge() -> str:
+    def purge(hold) -> str:
         with transaction.atomic():
             purge_items(by=by, items=[campaign])
-            time.sleep(0.5)
+            hold()
         return "gone"
 
     def restore() -> str:
-        time.sleep(0.2)
         with pytest.raises(Refused, match="has been deleted"):
             restore_items(by=by, items=[Campaign(pk=campaign.pk, project=project, name="it")])
         return "refused"
 
-    assert at_once(purge, restore) == ["gone", "refused"]
+    assert one_behind_the_other(purge, restore) == ["gone", "refused"]

@@ -7,13 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.items.services import archive_items
 from campaigns.items.views import lists
 from campaigns.models import Campaign, Project
 from tests.engine.scenes import started
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_membership,
@@ -41,7 +41,7 @@ def bulk_url(kind: str, project) -> str:
     return reverse(f"{kind}-bulk", args=[] if kind == "project" else [project.pk])
 
 
-def listed(client, kind: str, project, **query) -> list[str]:
+def names_in(client, kind: str, project, **query) -> list[str]:
     if kind == "campaign":
         query.setdefault("view", "drafts")
     page = client.get(list_url(kind, project), query).context["page"]
@@ -57,29 +57,29 @@ def link_of(response, rel: str) -> str:
 class TestEveryList:
     def test_it_is_searched_by_name_and_tag(self, as_owner, project, kind):
         make_item(kind, project, "Checkout")
-        tagged = make_item(kind, project, "Prices")
-        MODELS[kind].objects.filter(pk=tagged.pk).update(tags=["nightly"])
-        assert listed(as_owner, kind, project, search="check") == ["Checkout"]
-        assert listed(as_owner, kind, project, search="NIGHT") == ["Prices"]
-        assert listed(as_owner, kind, project, tag="nightly") == ["Prices"]
-        assert listed(as_owner, kind, project, search=f"#{tagged.pk}")[0] == "Prices"
-        assert listed(as_owner, kind, project, search="nothing like it") == []
+        item = make_item(kind, project, "Prices")
+        MODELS[kind].objects.filter(pk=item.pk).update(tags=["nightly"])
+        assert names_in(as_owner, kind, project, search="check") == ["Checkout"]
+        assert names_in(as_owner, kind, project, search="NIGHT") == ["Prices"]
+        assert names_in(as_owner, kind, project, tag="nightly") == ["Prices"]
+        assert names_in(as_owner, kind, project, search=f"#{item.pk}")[0] == "Prices"
+        assert names_in(as_owner, kind, project, search="nothing like it") == []
 
     def test_it_is_sorted_by_its_columns(self, as_owner, project, kind):
         for name in ("b", "a", "C"):
             make_item(kind, project, name)
-        assert listed(as_owner, kind, project, ordering="name") == ["a", "b", "C"]
-        assert listed(as_owner, kind, project, ordering="-name") == ["C", "b", "a"]
-        assert set(listed(as_owner, kind, project, ordering="nonsense")) == {"a", "b", "C"}
-        shown = {"ordering": "-name", "view": "drafts"}
-        page = text_of(as_owner.get(list_url(kind, project), shown))
+        assert names_in(as_owner, kind, project, ordering="name") == ["a", "b", "C"]
+        assert names_in(as_owner, kind, project, ordering="-name") == ["C", "b", "a"]
+        assert set(names_in(as_owner, kind, project, ordering="nonsense")) == {"a", "b", "C"}
+        query = {"ordering": "-name", "view": "drafts"}
+        page = text_of(as_owner.get(list_url(kind, project), query))
         assert 'aria-sort="descending"' in page
 
     def test_what_is_archived_is_shown_on_request_only(self, as_owner, project, kind, as_alice):
         archive_items(by=as_alice, items=[make_item(kind, project, "old")])
         make_item(kind, project, "new")
-        assert listed(as_owner, kind, project) == ["new"]
-        assert listed(as_owner, kind, project, view="archived") == ["old"]
+        assert names_in(as_owner, kind, project) == ["new"]
+        assert names_in(as_owner, kind, project, view="archived") == ["old"]
 
     def test_ticked_rows_are_tagged_archived_and_restored(self, as_owner, project, kind):
         pks = [make_item(kind, project, name).pk for name in ("a", "b", "c")][:2]
@@ -91,7 +91,7 @@ class TestEveryList:
         assert {tuple(item.tags) for item in do("tag", tag="soak, new")} == {("new", "soak")}
         assert {tuple(item.tags) for item in do("untag", tag="new")} == {("soak",)}
         assert all(item.archived_at for item in do("archive"))
-        assert listed(as_owner, kind, project) == ["c"]
+        assert names_in(as_owner, kind, project) == ["c"]
         assert not any(item.archived_at for item in do("restore"))
 
     def test_it_is_renamed_on_a_page_of_its_own(self, as_owner, project, kind):
@@ -128,8 +128,8 @@ def test_addresses_of_earlier_releases_mean_what_they_did(as_owner, project, ali
     make_campaign(project, "a", created_by=alice)
     make_campaign(project, "c", created_by=bob)
     old = {"state": "draft", "name": "", "sort": "-name", "by": alice.pk}
-    assert listed(as_owner, "campaign", project, **old) == ["b", "a"]
-    assert listed(as_owner, "campaign", project, **{**old, "name": "A"}) == ["a"]
+    assert names_in(as_owner, "campaign", project, **old) == ["b", "a"]
+    assert names_in(as_owner, "campaign", project, **{**old, "name": "A"}) == ["a"]
 
 
 def test_all_that_match_are_changed_at_once(as_owner, project):
@@ -145,8 +145,8 @@ def test_a_deleted_project_is_undone_or_deleted_forever_by_its_owners(as_owner, 
     item, as_bob = make_item("project", project, "gone"), Client()
     make_membership(item, bob, "editor")
     as_bob.force_login(bob)
-    ticked = {"pk": item.pk, "do": "delete"}
-    after = as_owner.post(bulk_url("project", project), ticked, follow=True)
+    fields = {"pk": item.pk, "do": "delete"}
+    after = as_owner.post(bulk_url("project", project), fields, follow=True)
     assert after.context["undo"]["words"].startswith("1 project deleted")
     trash = f"{list_url('project', project)}?view=trash"
     assert [each.name for each in as_owner.get(trash).context["page"]] == ["gone"]
@@ -154,7 +154,7 @@ def test_a_deleted_project_is_undone_or_deleted_forever_by_its_owners(as_owner, 
     undo = after.context["undo"]
     as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
     assert as_owner.get(reverse("campaign-list", args=[item.pk])).status_code == 200
-    as_owner.post(bulk_url("project", project), ticked)
+    as_owner.post(bulk_url("project", project), fields)
     assert as_owner.get(reverse("campaign-list", args=[item.pk])).status_code == 404
     bulk = f"{bulk_url('project', project)}?view=trash"
     as_owner.post(bulk, {"pk": item.pk, "do": "purge", "confirmed": "1"})
@@ -166,14 +166,14 @@ class TestUndo:
         pks = [make_item("plan", project, name).pk for name in ("a", "b")]
         make_item("plan", project, "c")
         for what in ("archive", "delete"):
-            ticked = {"pk": pks, "do": what}
-            after = as_owner.post(bulk_url("plan", project), ticked, follow=True)
-            assert listed(as_owner, "plan", project) == ["c"]
+            fields = {"pk": pks, "do": what}
+            after = as_owner.post(bulk_url("plan", project), fields, follow=True)
+            assert names_in(as_owner, "plan", project) == ["c"]
             undo = after.context["undo"]
             assert undo["words"].startswith(f"2 plans {what}d")
             assert as_owner.get(list_url("plan", project)).context["undo"] is None
             as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
-            assert sorted(listed(as_owner, "plan", project)) == ["a", "b", "c"]
+            assert sorted(names_in(as_owner, "plan", project)) == ["a", "b", "c"]
 
     @pytest.mark.parametrize("at", ["2026-02-30T12:00:00Z", "2026-11-21T12:00:00+23:59"])
     def test_a_time_that_nothing_was_done_at_undoes_nothing(self, as_owner, project, at):
@@ -185,13 +185,13 @@ class TestUndo:
         pks = [make_item(kind, project, name).pk for name in ("a", "b")]
         url, trash = bulk_url(kind, project), f"{bulk_url(kind, project)}?view=trash"
         as_owner.post(url, {"pk": pks, "do": "delete"})
-        assert set(listed(as_owner, kind, project, view="trash")) == {"a", "b"}
+        assert set(names_in(as_owner, kind, project, view="trash")) == {"a", "b"}
         as_owner.post(trash, {"pk": pks[0], "do": "restore"})
         ask = as_owner.post(trash, {"pk": pks[1], "do": "purge"})
         assert "This cannot be undone" in text_of(ask)
         as_owner.post(trash, {"pk": pks[1], "do": "purge", "confirmed": "1"})
-        assert listed(as_owner, kind, project) == ["a"]
-        assert listed(as_owner, kind, project, view="trash") == []
+        assert names_in(as_owner, kind, project) == ["a"]
+        assert names_in(as_owner, kind, project, view="trash") == []
         assert not MODELS[kind].objects.filter(pk=pks[1]).exists()
 
     @pytest.mark.parametrize("kind", ["campaign", "plan", "target"])
@@ -221,21 +221,20 @@ def test_archived_things_are_no_choices(as_owner, project, as_alice):
 
 
 def test_one_click_says_that_a_campaign_was_looked_at(as_owner, project):
-    now = timezone.now()
-    looked, _ = (
-        make_campaign(project, name, started_at=now, finished_at=now, stop_reason="All failed.")
+    campaign, _ = (
+        make_campaign(project, name, **just_now(), stop_reason="All failed.")
         for name in ("looked", "other")
     )
     response = as_owner.post(
-        bulk_url("campaign", project) + "?view=look", {"pk": looked.pk, "do": "look"}, follow=True
+        bulk_url("campaign", project) + "?view=look", {"pk": campaign.pk, "do": "look"}, follow=True
     )
     assert [item.name for item in response.context["page"]] == ["other"]
 
 
 def test_what_runs_stops_the_whole_deletion_and_the_page_says_why(as_owner, project):
     running, draft = started(project), make_campaign(project, "draft")
-    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
-    page = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
+    fields = {"pk": [running.pk, draft.pk], "do": "delete"}
+    page = as_owner.post(bulk_url("campaign", project), fields, follow=True)
     assert "study is running. Stop it first." in text_of(page)
     assert Campaign.objects.outside_trash().count() == 2
 

@@ -7,6 +7,7 @@ from campaigns.domain.plan.rungs import USUAL_RUNGS
 from campaigns.models import Campaign
 from tests.engine.scenes import host
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.typed_forms import form_values
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -30,8 +31,7 @@ def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project,
     make_plan(project, "prices")
     form = as_editor.get(form_url(project)).context["form"]
     assert form["rungs"].value() == list(USUAL_RUNGS)
-    filled_in = {name: form[name].value() or "" for name in form.fields}
-    assert as_editor.post(form_url(project), filled_in).status_code == 302
+    assert as_editor.post(form_url(project), form_values(form)).status_code == 302
     campaign = Campaign.objects.get()
     assert campaign.name == "What does each layer cost shop?"
     assert campaign.tests.count() == len(USUAL_RUNGS)
@@ -42,10 +42,8 @@ def test_on_a_busy_host_a_ladder_may_wait(as_editor, project, shop, monkeypatch)
     monkeypatch.setattr("campaigns.search.views.search_new.busy_host", lambda: True)
     page = as_editor.get(form_url(project))
     assert 'value="when_quiet"' in page.content.decode()
-    filled_in = {
-        each: page.context["form"][each].value() or "" for each in page.context["form"].fields
-    }
-    as_editor.post(form_url(project), {**filled_in, "start": "when_quiet"})
+    values = form_values(page.context["form"]) | {"start": "when_quiet"}
+    as_editor.post(form_url(project), values)
     assert Campaign.objects.get().quiet_by is not None
 
 
@@ -63,14 +61,12 @@ def test_the_page_says_what_the_ticked_rungs_take(as_editor, project, shop):
     page = as_editor.get(form_url(project))
     estimate = page.context["estimate"]
     assert (estimate.n_tests, estimate.repeats) == (len(USUAL_RUNGS), 1)
-    form = page.context["form"]
-    filled_in = {name: form[name].value() or "" for name in form.fields}
-    ticked = {"rungs": ["new-http", "new-hybrid", "many-streams"], "repeats": 3, "pause_s": 1}
+    ticks = {"rungs": ["new-http", "new-hybrid", "many-streams"], "repeats": 3, "pause_s": 1}
     url = reverse("ladder-estimate", args=[project.pk])
-    ticked_estimate = as_editor.post(url, filled_in | ticked).context["estimate"]
-    assert ticked_estimate.n_runs == 9
+    of_ticks = as_editor.post(url, form_values(page.context["form"]) | ticks).context["estimate"]
+    assert of_ticks.n_runs == 9
     # Two rungs of 8 s and one of 10 s; 2 s before each of 9 runs, and a pause between them.
-    assert ticked_estimate.duration_s == 3 * (8 + 8 + 10) + 9 * 2 + 8
+    assert of_ticks.duration_s == 3 * (8 + 8 + 10) + 9 * 2 + 8
     assert not Campaign.objects.exists()
 
 
@@ -84,6 +80,6 @@ def test_the_estimate_of_what_is_half_filled_in_is_of_what_is_there(as_editor, p
 
 def test_the_address_may_tick_rungs(as_editor, project, shop):
     make_plan(project, "prices")
-    asked = {"rungs": ["new-rsa", "new-ecdsa", "quic"]}
-    form = as_editor.get(form_url(project), asked).context["form"]
+    query = {"rungs": ["new-rsa", "new-ecdsa", "quic"]}
+    form = as_editor.get(form_url(project), query).context["form"]
     assert form["rungs"].value() == ["new-rsa", "new-ecdsa"]

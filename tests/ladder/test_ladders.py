@@ -8,7 +8,6 @@ from io import StringIO
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
@@ -18,6 +17,7 @@ from campaigns.machines.queries.target_costs import target_costs
 from campaigns.models import Endpoint, Shard
 from tests.engine.scenes import owner_of
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -58,10 +58,7 @@ def with_one_hung(mean_us: int, repeats: int = 5) -> list[float]:
 def make_ladder(project, keys=NEW, means_us=MEANS_US, repeats=5, runs_of=around, **fields):
     """A finished campaign of these rungs with these means, and its runs, a list for each rung.
     `runs_of`: a rung's runs from its mean. `fields` of `measure`."""
-    now = timezone.now()
-    campaign = make_campaign(
-        project, repeats=repeats, order="blocks", started_at=now, finished_at=now
-    )
+    campaign = make_campaign(project, repeats=repeats, order="blocks", **just_now())
     target = make_target(project, "shop")
     endpoints, plans, tests = {}, {}, []
     for key in keys:
@@ -105,15 +102,15 @@ def climb(project):
     return partial(make_ladder, project)
 
 
-def agree(runs, **agreed) -> None:
+def agree(runs, **facts) -> None:
     """Let the injectors of these runs say what their handshakes agreed on."""
-    handshakes = TlsHandshakes(**{"version": "TLSv1.3", "cipher": "AES", "count": 2000, **agreed})
+    handshakes = TlsHandshakes(**{"version": "TLSv1.3", "cipher": "AES", "count": 2000, **facts})
     end = InjectorEnd(tls=(handshakes,), cpu_us=400_000, totals={"ok": 2000}).to_json()
     Shard.objects.filter(run__in=runs).update(end=end)
 
 
-def rungs_of(campaign, **asked):
-    return campaign_answer(campaign, **asked).ladder.rungs
+def rungs_of(campaign, **options):
+    return campaign_answer(campaign, **options).ladder.rungs
 
 
 def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(ladder):
@@ -142,15 +139,15 @@ def test_a_rung_is_what_its_runs_offered_whatever_becomes_of_the_endpoint(ladder
 
 def test_rungs_are_compared_by_the_percentile_that_is_asked_for(ladder):
     campaign, _ = ladder
-    found = campaign_answer(campaign, metric="p95").ladder
-    tls12 = found.rungs[1]
-    assert (found.metric, tls12.before.row.metric) == ("p95", "p95")
+    by_p95 = campaign_answer(campaign, metric="p95").ladder
+    tls12 = by_p95.rungs[1]
+    assert (by_p95.metric, tls12.before.row.metric) == ("p95", "p95")
     assert tls12.value.mean == pytest.approx(1.1 * 33_400, rel=2e-3)
     assert tls12.mean.mean == pytest.approx(33_400, rel=2e-3)
     assert (tls12.before.word, tls12.plain.word) == ("slower", "slower")
-    row = found.tables[0].to_json()["rows"][1]["values"]
+    row = by_p95.tables[0].to_json()["rows"][1]["values"]
     assert row["p95"] == pytest.approx(36.7, abs=0.2)
-    assert "ladder-parts" not in [table.key for table in found.tables]
+    assert "ladder-parts" not in [table.key for table in by_p95.tables]
 
 
 def test_percentages_follow_from_the_times_beside_them(climb):
@@ -219,10 +216,7 @@ def test_rungs_that_fail_too_often_are_told_without_a_word(climb):
 
 
 def test_http_and_https_alone_are_no_ladder(project):
-    now = timezone.now()
-    campaign, tests = https_campaign(
-        project, modes=("new", "keep-alive"), started_at=now, finished_at=now
-    )
+    campaign, tests = https_campaign(project, modes=("new", "keep-alive"), **just_now())
     run_in_blocks(tests, [around(10_000, 3)] * 4)
     answer = campaign_answer(campaign)
     assert answer.ladder is None
@@ -245,40 +239,40 @@ def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(ladder):
     campaign, by_rung = ladder
     for runs in by_rung:
         tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
-    found = target_costs(campaign, campaign_answer(campaign)).cpu
-    assert found.sentence == []
-    _, compared = found.tables
-    assert [row.label for row in compared.rows][:2] == [
+    costs = target_costs(campaign, campaign_answer(campaign)).cpu
+    assert costs.sentence == []
+    _, comparison = costs.tables
+    assert [row.label for row in comparison.rows][:2] == [
         "New connection: HTTPS/1.1, TLS 1.2 against HTTP/1.1",
         "New connection: TLS 1.3 against HTTP/1.1",
     ]
-    assert {row.cells[-1].text for row in compared.rows} == {"costs more"}
+    assert {row.cells[-1].text for row in comparison.rows} == {"costs more"}
 
 
 def test_one_sentence_says_what_costs_and_what_does_not(ladder):
     campaign, _ = ladder
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert said.startswith("On a new connection TLS 1.3 is 54\u202f% slower than HTTP (")
-    assert "A resumed session saves 14.7\u202f% (" in said
-    assert "A hybrid key exchange and HTTP/2 make no practical difference." in said
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert sentence.startswith("On a new connection TLS 1.3 is 54\u202f% slower than HTTP (")
+    assert "A resumed session saves 14.7\u202f% (" in sentence
+    assert "A hybrid key exchange and HTTP/2 make no practical difference." in sentence
 
 
 def test_what_the_runs_do_not_tell_is_bounded(climb):
     keys, means_us = ("new-http", "new-tls13", "new-hybrid"), (10_000, 11_000, 12_000)
     campaign, _ = climb(keys, means_us, runs_of=unlike_each_other)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "HTTPS/1.1, TLS 1.3 is too close to call (" in said
-    assert "hybrid key exchange is too close to call: at most" in said
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert "HTTPS/1.1, TLS 1.3 is too close to call (" in sentence
+    assert "hybrid key exchange is too close to call: at most" in sentence
 
 
 def test_kept_connections_have_a_section_and_a_clause_of_their_own(climb):
-    kept = ("kept-http", "kept-tls12", "kept-tls13", "kept-hybrid", "kept-http2")
-    campaign, _ = climb((*NEW, *kept), (*MEANS_US, 14_500, 14_900, 14_900, 14_900, 14_950))
+    keys = ("kept-http", "kept-tls12", "kept-tls13", "kept-hybrid", "kept-http2")
+    campaign, _ = climb((*NEW, *keys), (*MEANS_US, 14_500, 14_900, 14_900, 14_900, 14_950))
     ladder = campaign_answer(campaign).ladder
     assert [(str(key), len(rungs)) for key, rungs in ladder.sections] == [("new", 6), ("kept", 5)]
     assert ladder.of(Section.KEPT)[1].plain.row.ratio == pytest.approx(14.9 / 14.5, rel=1e-3)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "On kept connections all of it makes no practical difference to HTTP (+3.1" in said
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert "On kept connections all of it makes no practical difference to HTTP (+3.1" in sentence
 
 
 def test_what_the_server_chose_otherwise_is_said(ladder):
@@ -296,12 +290,12 @@ def test_the_sentence_tells_no_effect_of_what_the_server_did_not_take(ladder):
     campaign, by_rung = ladder
     for runs, is_resumed in zip(by_rung[2:], (False, False, True, True), strict=True):
         agree(runs, group=CLASSICAL, resumed=is_resumed)
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert "A hybrid key exchange was not measured: the server chose X25519." in said
-    assert said.count("ybrid key exchange") == 1
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert "A hybrid key exchange was not measured: the server chose X25519." in sentence
+    assert sentence.count("ybrid key exchange") == 1
     # Neither of these has the hybrid group, nor what it is compared with.
-    assert "A resumed session saves 14.7\u202f% (" in said
-    assert "HTTP/2 makes no practical difference." in said
+    assert "A resumed session saves 14.7\u202f% (" in sentence
+    assert "HTTP/2 makes no practical difference." in sentence
 
 
 @pytest.fixture
@@ -334,29 +328,32 @@ def as_in_csv(text: str) -> str:
 def test_csv_has_the_rungs_with_the_page_s_digits_and_what_it_says_of_them(page_of, climb):
     campaign, _ = climb(means_us=(1_899.4, 3_341.3, 2_911, 2_912, 2_501, 2_512), repeats=3, n=700)
     for metric in ("mean", "p99"):
-        shown = page_of(campaign, metric=metric).context["ladder"]
+        page_ladder = page_of(campaign, metric=metric).context["ladder"]
         blocks = blocks_of(page_of, campaign, metric=metric)
         note, head, *rows = blocks["What each layer costs shop"]
-        assert note == [shown["note"]]
-        (section,) = shown["sections"]
-        for drawn, row in zip(section["rungs"], rows, strict=True):
-            told = dict(zip(head, row, strict=True))
-            assert told[f"{metric} (ms)"] == as_in_csv(drawn["value"])
-            assert bool(told.get("weak")) == bool(drawn["rung"].weak) == (metric == "p99")
-            for against, step in (("rung before", drawn["before"]), ("plain HTTP", drawn["plain"])):
+        assert note == [page_ladder["note"]]
+        (section,) = page_ladder["sections"]
+        for on_page, row in zip(section["rungs"], rows, strict=True):
+            in_csv = dict(zip(head, row, strict=True))
+            assert in_csv[f"{metric} (ms)"] == as_in_csv(on_page["value"])
+            assert bool(in_csv.get("weak")) == bool(on_page["rung"].weak) == (metric == "p99")
+            for against, step in (
+                ("rung before", on_page["before"]),
+                ("plain HTTP", on_page["plain"]),
+            ):
                 if step:
-                    assert told[f"difference, {against} (ms)"] == as_in_csv(step["difference"])
-                    assert told[f"change, {against} (%)"] == as_in_csv(step["change"])
-                    ends = [told[f"{end}, {against} (%)"] for end in ("95 % from", "to")]
+                    assert in_csv[f"difference, {against} (ms)"] == as_in_csv(step["difference"])
+                    assert in_csv[f"change, {against} (%)"] == as_in_csv(step["change"])
+                    ends = [in_csv[f"{end}, {against} (%)"] for end in ("95 % from", "to")]
                     assert ends == [as_in_csv(each) for each in step["interval"].split(" to ")]
 
 
 def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):
     campaign, _ = climb(repeats=3, connect_us=407)
-    (drawn,) = page_of(campaign).context["ladder"]["parts"]
+    (parts_table,) = page_of(campaign).context["ladder"]["parts"]
     _, head, *rows = blocks_of(page_of, campaign)["Where the time goes, mean per request"]
-    assert head[2:-2] == [f"{part} (ms)" for part in drawn["parts"]]
-    for (bar, own), (label, _, *cells) in zip(drawn["rows"], rows, strict=True):
+    assert head[2:-2] == [f"{part} (ms)" for part in parts_table["parts"]]
+    for (bar, own), (label, _, *cells) in zip(parts_table["rows"], rows, strict=True):
         assert label == bar["label"]
         assert cells == list(map(as_in_csv, [*bar["cells"], bar["total"], own]))
         *parts, total, _ = cells

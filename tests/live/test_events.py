@@ -54,7 +54,7 @@ def test_a_message_is_one_event_with_its_id():
 
 
 @pytest.mark.parametrize(
-    ("cursor", "runs", "expected"),
+    ("cursor", "runs", "seconds"),
     [
         pytest.param(Cursor(10), [(5, RUNNING)], [(5, [-1, 0, 1])], id="new"),
         pytest.param(Cursor(10, 5, 0), [(5, RUNNING)], [(5, [1])], id="returning"),
@@ -86,9 +86,9 @@ def test_a_message_is_one_event_with_its_id():
         ),
     ],
 )
-def test_a_viewer_is_sent_what_has_come_since(cursor, runs, expected):
+def test_a_viewer_is_sent_what_has_come_since(cursor, runs, seconds):
     events = sent(cursor, snapshot(*runs), points(1, first=-1))
-    assert [seconds_of(each) for each in events] == expected
+    assert [seconds_of(each) for each in events] == seconds
 
 
 def test_a_change_of_state_comes_after_the_seconds_and_moves_the_cursor():

@@ -191,12 +191,12 @@ def test_viewers_at_different_places_are_sent_what_each_has_missed(story):
 
 
 def test_whoever_was_sent_an_update_has_no_connection(story, monkeypatch):
-    released = []
-    monkeypatch.setattr(database, "release_connection", lambda: released.append(True))
+    releases = []
+    monkeypatch.setattr(database, "release_connection", lambda: releases.append(True))
     story.goes_on()
     for _ in range(3):
         story.next_update(RUN, story.at(BEGUN))
-    assert len(released) == 1
+    assert len(releases) == 1
 
 
 def test_all_who_wait_for_an_end_read_it_once_with_each_notice(story):
@@ -223,8 +223,8 @@ def kinds(texts) -> list[str]:
 def test_one_stream_after_another_is_sent_each_second_once(passing, monkeypatch):
     wait = passing.signal.wait
 
-    def wait_while_it_goes_on(*given):
-        wait(*given)
+    def wait_while_it_goes_on(*args):
+        wait(*args)
         passing.second += 1
 
     monkeypatch.setattr(passing.signal, "wait", wait_while_it_goes_on)
@@ -299,10 +299,10 @@ def test_many_viewers_take_longer_to_ask_and_one_asks_at_once(passing):
 def test_whoever_loses_the_right_is_sent_nothing_after_ten_seconds_and_the_others_go_on(
     monkeypatch,
 ):
-    asked, lost_at = [], []
+    questions, lost_at = [], []
 
     def still_may(topic, viewers):
-        asked.append((topic, set(viewers)))
+        questions.append((topic, set(viewers)))
         return viewers - ({"bob"} if lost_at else set())
 
     story = Story(monkeypatch, PassingSignal(Clock()), still_may)
@@ -317,8 +317,8 @@ def test_whoever_loses_the_right_is_sent_nothing_after_ten_seconds_and_the_other
     assert story._clock.now - lost_at[0] <= 10
     story.second += 1
     assert any(b"event: second" in next(streams[1]) for _ in range(2)), "after a beat"
-    assert asked[-1] == (RUN, everybody), "one question for all of them"
-    n_asked = len(asked)
+    assert questions[-1] == (RUN, everybody), "one question for all of them"
+    n_asked = len(questions)
     assert n_asked <= 1 + story._clock.now // ASK_EVERY_S
     back = story.stream(RUN, Cursor(1), "running", "bob")
     assert b"event: second" in [next(back), next(back)][1], "whoever was let in again goes on"
@@ -364,7 +364,7 @@ def test_pages_hear_of_each_first_request_that_comes_back(project):
     assert states == ["checking, 0", "checking, 1"]
 
 
-def received(response, n: int) -> list[str]:
+def first_events(response, n: int) -> list[str]:
     """The first n events, without waiting for more."""
     stream, events = iter(response.streaming_content), []
     while len(events) < n:
@@ -384,23 +384,23 @@ def test_a_new_viewer_is_sent_all_seconds_so_far(viewer, run, stream_url):
     response = viewer.get(stream_url, {"state": "running"})
     assert response["Content-Type"] == "text/event-stream"
     assert (response["Cache-Control"], response["X-Accel-Buffering"]) == ("no-store", "no")
-    retry, event = received(response, 2)
+    retry, event = first_events(response, 2)
     assert retry == "retry: 1000"
     assert json.loads(fields(event)["data"])["points"]["second"] == [0, 1, 2]
     assert fields(event)["id"].endswith(f".r{run.pk}.s2")
 
 
 def test_a_browser_that_comes_back_is_sent_what_it_has_not(viewer, run, stream_url):
-    asked = {"state": "running", "after": "e0.r0.s0"}
+    query = {"state": "running", "after": "e0.r0.s0"}
     last_id = f"e{run.events.latest('pk').pk}.r{run.pk}.s1"
-    _, event = received(viewer.get(stream_url, asked, headers={"Last-Event-ID": last_id}), 2)
+    _, event = first_events(viewer.get(stream_url, query, headers={"Last-Event-ID": last_id}), 2)
     assert json.loads(fields(event)["data"])["points"]["second"] == [2]
 
 
 def test_a_page_that_shows_an_old_state_is_told(viewer, run):
     after = f"e{run.events.latest('pk').pk}.r{run.pk}.s2"
     url = reverse("run-stream", args=[run.pk])
-    _, event = received(viewer.get(url, {"state": "armed", "after": after}), 2)
+    _, event = first_events(viewer.get(url, {"state": "armed", "after": after}), 2)
     assert fields(event)["event"] == "state"
 
 
@@ -413,7 +413,7 @@ def test_a_finished_run_ends_its_stream(viewer, project):
 def test_a_campaign_streams_the_run_under_way(viewer, run):
     waiting = make_run(run.test, repeat=2)
     store_second(run, make_second(0, [10_000]))
-    _, event = received(viewer.get(reverse("campaign-stream", args=[run.campaign_id])), 2)
+    _, event = first_events(viewer.get(reverse("campaign-stream", args=[run.campaign_id])), 2)
     assert json.loads(fields(event)["data"])["run"] == run.pk != waiting.pk
 
 
@@ -421,20 +421,20 @@ def test_who_may_watch_is_who_is_signed_in_and_sees_it_or_has_a_valid_link(
     viewer, vera, as_bob, project, run
 ):
     link, _ = create_share(by=as_bob, project=project, run=run, days=1)
-    known = Viewer(viewer.session.session_key, vera.pk, vera.password)
-    asked = {known, link.pk, link.pk + 1}
+    own = Viewer(viewer.session.session_key, vera.pk, vera.password)
+    viewers = {own, link.pk, link.pk + 1}
     for topic in (("run", run.pk), ("campaign", run.campaign_id)):
-        assert who_may_watch(topic, asked) == {known, link.pk}
+        assert who_may_watch(topic, viewers) == {own, link.pk}
     ShareLink.objects.update(revoked_at=timezone.now())
     viewer.logout()
-    assert who_may_watch(("run", run.pk), asked) == set()
+    assert who_may_watch(("run", run.pk), viewers) == set()
 
 
 @pytest.mark.parametrize("name", ["run-stream", "campaign-stream", "share-stream"])
 def test_a_stream_is_of_its_viewer(name, viewer, vera, as_bob, project, run, monkeypatch):
     link, token = create_share(by=as_bob, project=project, run=run, days=1)
     streams = []
-    monkeypatch.setattr(HUB, "stream", lambda *given: streams.append(given) or iter([]))
+    monkeypatch.setattr(HUB, "stream", lambda *args: streams.append(args) or iter([]))
     pk = {"run-stream": run.pk, "campaign-stream": run.campaign_id, "share-stream": token}[name]
     viewer.get(reverse(name, args=[pk]))
     [(topic, _, _, who)] = streams

@@ -56,19 +56,19 @@ def owner(project, alice) -> Client:
 
 
 @pytest.fixture
-def rendered(monkeypatch) -> list[str]:
+def renderings(monkeypatch) -> list[str]:
     """The templates that were rendered to be shared."""
-    made = []
+    templates = []
     render = live_pages.render_to_string
 
-    def counted(template, *given):
-        made.append(template)
-        return render(template, *given)
+    def count_and_render(template, *args):
+        templates.append(template)
+        return render(template, *args)
 
-    monkeypatch.setattr(live_pages, "render_to_string", counted)
+    monkeypatch.setattr(live_pages, "render_to_string", count_and_render)
     # On a busy machine a rendering may take longer than one is shared.
     monkeypatch.setattr(notify, "OLDEST_S", 60)
-    return made
+    return templates
 
 
 def run_page(client: Client, run: Run, **headers) -> str:
@@ -102,17 +102,17 @@ def test_it_has_the_title_and_regions_of_the_whole_page_and_no_more(owner, run, 
         assert "<html" not in part
 
 
-def test_viewers_with_the_same_rights_share_one_rendering(viewer, project, run, rendered):
+def test_viewers_with_the_same_rights_share_one_rendering(viewer, project, run, renderings):
     measure(run, 12_000)
     pages = {run_page(each, run, **AGAIN) for each in (viewer, another_viewer(project))}
-    assert (len(pages), rendered) == (1, ["runs/detail.html"])
+    assert (len(pages), renderings) == (1, ["runs/detail.html"])
 
 
-def test_who_may_do_more_sees_more(viewer, owner, run, rendered):
+def test_who_may_do_more_sees_more(viewer, owner, run, renderings):
     measure(run, 12_000)
     theirs, hers = run_page(viewer, run, **AGAIN), run_page(owner, run, **AGAIN)
     assert ("share-dialog" in theirs, "share-dialog" in hers) == (False, True)
-    assert len(rendered) == 2
+    assert len(renderings) == 2
 
 
 def test_the_end_is_seen_by_whoever_asks_right_after_it(viewer, run):
@@ -122,14 +122,14 @@ def test_the_end_is_seen_by_whoever_asks_right_after_it(viewer, run):
     assert ("data-run-progress" in before, "data-run-progress" in after) == (True, False)
 
 
-def test_a_new_second_is_seen_by_whoever_asks_after_its_notice(viewer, run, rendered):
+def test_a_new_second_is_seen_by_whoever_asks_after_its_notice(viewer, run, renderings):
     begin_run(run)
     for second in range(2):
         store_second(run, make_second(second, [10_000]))
         SIGNAL.notify(("run", run.pk))
         for _ in range(2):
             assert f"{second + 1} of 10 s measured" in run_page(viewer, run, **AGAIN)
-    assert len(rendered) == 2
+    assert len(renderings) == 2
 
 
 def test_each_reader_gets_a_form_token_that_works(alice, owner, run):
@@ -142,19 +142,19 @@ def test_each_reader_gets_a_form_token_that_works(alice, owner, run):
     assert strict.post(stop, {"csrfmiddlewaretoken": token}).status_code == 302
 
 
-def test_what_a_run_waits_for_is_told_to_each_alone(viewer, project, run, rendered):
+def test_what_a_run_waits_for_is_told_to_each_alone(viewer, project, run, renderings):
     for each in (viewer, another_viewer(project)):
         assert "No injector host is online." in run_page(each, run, **AGAIN)
-    assert rendered == []
+    assert renderings == []
 
 
-def test_a_link_s_visitors_share_theirs_and_get_no_token(client, project, alice, run, rendered):
+def test_a_link_s_visitors_share_theirs_and_get_no_token(client, project, alice, run, renderings):
     measure(run, 12_000)
     _, token = create_share(by=Actor(user=alice), project=project, run=run, days=1)
     url = reverse("share-view", args=[token])
     first, second = (client.get(url, headers=AGAIN) for _ in range(2))
     assert first.content == second.content
-    assert rendered == ["shares/run.html"]
+    assert renderings == ["shares/run.html"]
     assert not client.cookies
     assert first["Cache-Control"] == "no-store"
 
@@ -163,34 +163,34 @@ def test_a_part_never_comes_back_as_the_page(viewer, run):
     begin_run(run)
     url = reverse("run-detail", args=[run.pk])
     for headers, is_stored in (({}, True), (AGAIN, False)):
-        told = viewer.get(url, headers=headers)
-        assert ("no-store" not in told.get("Cache-Control", "")) == is_stored
-        assert ("X-Requested-With" in told.get("Vary", "")) != is_stored
+        answer = viewer.get(url, headers=headers)
+        assert ("no-store" not in answer.get("Cache-Control", "")) == is_stored
+        assert ("X-Requested-With" in answer.get("Vary", "")) != is_stored
 
 
 def test_the_database_connection_is_given_back_before_the_page_is_rendered(
-    viewer, run, rendered, monkeypatch
+    viewer, run, renderings, monkeypatch
 ):
-    seen = []
+    steps = []
     context = runs.run_context
-    monkeypatch.setattr(runs, "run_context", lambda *of: seen.append("read") or context(*of))
-    monkeypatch.setattr(live_pages, "release_connection", lambda: seen.append(list(rendered)))
+    monkeypatch.setattr(runs, "run_context", lambda *of: steps.append("read") or context(*of))
+    monkeypatch.setattr(live_pages, "release_connection", lambda: steps.append(list(renderings)))
     measure(run, 12_000, outcome=Outcome.STOPPED)
     run_page(viewer, run, **AGAIN)
-    assert (seen, rendered) == (["read", []], ["runs/detail.html"])
+    assert (steps, renderings) == (["read", []], ["runs/detail.html"])
 
 
 @pytest.mark.parametrize("page", ["run", "campaign"])
-def test_who_asks_again_asks_for_no_versions_of_rows(viewer, run, rendered, page):
+def test_who_asks_again_asks_for_no_versions_of_rows(viewer, run, renderings, page):
     """Of hundreds who do it together, each would read them for a page that is not kept."""
     measure(run, 12_000)
     address = reverse(f"{page}-detail", args=[run.pk if page == "run" else run.campaign_id])
     viewer.get(address, headers=AGAIN)
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         assert viewer.get(address, headers=AGAIN).status_code == 200
-    assert not any("ctid" in each["sql"] for each in seen)
-    assert len(rendered) == 1
-    assert len(seen) <= 6
+    assert not any("ctid" in each["sql"] for each in queries)
+    assert len(renderings) == 1
+    assert len(queries) <= 6
 
 
 def test_only_open_pages_that_ask_again_take_turns(owner, run, monkeypatch):
@@ -214,7 +214,7 @@ def test_of_an_hour(project):
     return make_test(campaign, make_plan(project, spec=spec))
 
 
-def begun(run: Run, seconds: int) -> Run:
+def begin(run: Run, seconds: int) -> Run:
     """The run has been sending for so long, and has delivered its first and its last second."""
     begin_run(run, t0=timezone.now() - timedelta(seconds=seconds))
     for second in {0, seconds - 1}:
@@ -224,7 +224,7 @@ def begun(run: Run, seconds: int) -> Run:
 
 
 def test_the_only_run_is_watched_on_the_campaign_s_page(as_editor, test_of_an_hour):
-    run = begun(make_run(test_of_an_hour), 1342)
+    run = begin(make_run(test_of_an_hour), 1342)
     page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "22:22 of 1:00:00 measured" in page
     assert "37:38 left" in page
@@ -233,7 +233,7 @@ def test_the_only_run_is_watched_on_the_campaign_s_page(as_editor, test_of_an_ho
 
 def test_later_runs_are_expected_to_take_as_long_as_planned(test_of_an_hour):
     Campaign.objects.update(repeats=2)
-    run = begun(make_run(test_of_an_hour), 1800)
+    run = begin(make_run(test_of_an_hour), 1800)
     make_run(test_of_an_hour, 2)
     progress = progress_of(run.campaign, run)
     assert progress.percent == pytest.approx(25, abs=0.1)
@@ -244,7 +244,7 @@ def test_a_run_that_is_past_its_planned_end_leaves_no_time_but_not_less(as_edito
     Campaign.objects.update(repeats=2)
     measure(make_run(test_of_an_hour), 12_000)
     Run.objects.update(t0=timezone.now() - timedelta(hours=2), ended_at=timezone.now())
-    run = begun(make_run(test_of_an_hour, 2), 2 * HOUR_S)
+    run = begin(make_run(test_of_an_hour, 2), 2 * HOUR_S)
     assert "-1 h" not in page_text(as_editor, "campaign-detail", run.campaign_id)
     over = CampaignProgress(1, 2, 1.0, timezone.now() - timedelta(seconds=9))
     assert over.left_s == 0
@@ -257,12 +257,12 @@ def test_the_end_follows_from_what_the_done_runs_took_and_not_from_a_wait_before
     Campaign.objects.update(repeats=5, started_at=start)
     for repeat in (1, 2):
         t0 = start + timedelta(minutes=29 + repeat)
-        ended = {
+        fields = {
             "state": "done",
             "outcome": Outcome.COMPLETE,
             "ended_at": t0 + timedelta(seconds=50),
         }
-        make_run(test_of_an_hour, repeat, t0=t0, **ended)
+        make_run(test_of_an_hour, repeat, t0=t0, **fields)
     for repeat in (3, 4, 5):
         make_run(test_of_an_hour, repeat)
     progress = progress_of(Campaign.objects.get())
@@ -292,5 +292,5 @@ def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     assert '<script id="points"' in page
     assert 'data-charts="percentiles-0"' in page
     assert 'data-charts="blocks' not in page
-    listed = page_text(as_editor, "campaign-list", run.campaign.project_id)
-    assert "12.0 ms on average" in listed
+    campaigns = page_text(as_editor, "campaign-list", run.campaign.project_id)
+    assert "12.0 ms on average" in campaigns

@@ -110,22 +110,22 @@ def test_a_notice_is_sent_after_the_commit_with_the_ids_that_are_known():
         channel.subscribe(CHANNEL)
         channel.get_message(timeout=1)
 
-        def received():
+        def next_notice():
             message = channel.get_message(timeout=1)
             return message and json.loads(message["data"])
 
         with transaction.atomic():
             notify.notify_viewers(run_id=14, campaign_id=119)
-            assert received() is None
-        assert received() == {"run": 14, "campaign": 119}
+            assert next_notice() is None
+        assert next_notice() == {"run": 14, "campaign": 119}
         notify.notify_viewers(campaign_id=119)
-        assert received() == {"campaign": 119}
+        assert next_notice() == {"campaign": 119}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_frozen_redis_costs_half_a_second_once_and_raises_nothing(settings, caplog):
-    with socket.create_server(("127.0.0.1", 0)) as frozen:
-        settings.REDIS_URL = f"redis://127.0.0.1:{frozen.getsockname()[1]}/0"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
         began = time.monotonic()
         for _ in range(10):
             notify.notify_viewers(run_id=1)

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from local.site import listens
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
+from tests.injector.http2.log_lines import free_ports
 from tests.measured import measure
 from tests.values import make_second
 from tests.waiting import eventually
@@ -30,17 +31,11 @@ N_VIEWERS = 20
 TARGETS = "/api/v1/targets/"
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def port(django_db_setup):
     """A server on the database of the tests, for all tests of this file; it takes seconds to
     start."""
-    port = free_port()
+    (port,) = free_ports(1)
     database = urlsplit(os.environ["DATABASE_URL"])
     of_test = database._replace(path=f"/{connection.settings_dict['NAME']}")
     env = {
@@ -52,7 +47,7 @@ def port(django_db_setup):
     command = [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi"]
     server = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
     eventually(lambda: listens(port), 30, "the server is up")
-    fetched(port, reverse("healthz"), {})  # it listens before it has loaded everything
+    fetch(port, reverse("healthz"), {})  # it listens before it has loaded everything
     yield port
     server.terminate()
     server.wait(10)
@@ -97,9 +92,9 @@ def test_all_who_watch_get_the_finished_page_when_the_run_ends(project, vera, po
         viewer.read_until("event: end\n")
         viewer.close()
     page = reverse("run-detail", args=[run.pk])
-    asked = {"Cookie": cookie, "X-Requested-With": "XMLHttpRequest"}
+    headers = {"Cookie": cookie, "X-Requested-With": "XMLHttpRequest"}
     with ThreadPoolExecutor(N_VIEWERS) as pool:
-        answers = list(pool.map(lambda _: fetched(port, page, asked), range(N_VIEWERS)))
+        answers = list(pool.map(lambda _: fetch(port, page, headers), range(N_VIEWERS)))
     assert {status for status, _ in answers} == {200}
     assert not any("data-run-progress" in text for _, text in answers)
 
@@ -110,7 +105,7 @@ def cookie_of(user) -> str:
     return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 
-def fetched(port: int, path: str, headers: dict[str, str]) -> tuple[int, str]:
+def fetch(port: int, path: str, headers: dict[str, str]) -> tuple[int, str]:
     with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as server:
         server.request("GET", path, headers=headers)
         answer = server.getresponse()

@@ -43,7 +43,7 @@ class SlowMachine:
 
 
 @pytest.fixture
-def started(project, monkeypatch) -> Campaign:
+def running_sample(project, monkeypatch) -> Campaign:
     make_user("root", is_superuser=True)
     campaign = make_campaign(project, started_at=timezone.now())
     test = make_test(campaign)
@@ -60,17 +60,17 @@ def wait_on(machine: SlowMachine, monkeypatch) -> None:
     call_command("sample", "--wait", "--unless-done", "--timeout", "300")
 
 
-def test_a_slow_machine_has_the_time_that_it_takes(started, monkeypatch):
+def test_a_slow_machine_has_the_time_that_it_takes(running_sample, monkeypatch):
     def happens(now_s: float) -> None:
         if now_s % 240 == 0:
-            started.a_run_ends()
+            running_sample.a_run_ends()
         if now_s == 3600:
-            Campaign.objects.filter(pk=started.pk).update(finished_at=timezone.now())
+            Campaign.objects.filter(pk=running_sample.pk).update(finished_at=timezone.now())
 
     wait_on(SlowMachine(happens), monkeypatch)
 
 
-def test_where_no_run_ends_it_says_so_and_what_to_look_at(started, monkeypatch):
+def test_where_no_run_ends_it_says_so_and_what_to_look_at(running_sample, monkeypatch):
     with pytest.raises(CommandError, match=r"No run .* for 300 s .*launcher and a dispatcher"):
         wait_on(SlowMachine(lambda _now_s: None), monkeypatch)
 
@@ -92,11 +92,11 @@ def test_a_sample_on_hold_says_what_to_do_and_the_next_start_tries_again(project
     for times in (1, 2):
         with pytest.raises(CommandError, match=r"is on hold: .*\. Its machine is too busy\.$"):
             wait_on(SlowMachine(is_answered), monkeypatch)
-        tried = Probe.objects.filter(plan_version__plan__project=project)
-        assert tried.count() == times
+        tries = Probe.objects.filter(plan_version__plan__project=project)
+        assert tries.count() == times
 
 
-def test_where_load_is_off_it_says_why_and_where_to_allow_it(started, monkeypatch):
+def test_where_load_is_off_it_says_why_and_where_to_allow_it(running_sample, monkeypatch):
     stop_all_load_from_console()
     with pytest.raises(CommandError, match=r"load is off\. .*\. Allow load at http://.*/load/$"):
         wait_on(SlowMachine(lambda _now_s: None), monkeypatch)
@@ -126,49 +126,53 @@ def test_a_second_sample_reuses_project_target_and_plan(as_alice):
 
 
 @pytest.fixture
-def stored(as_alice) -> Campaign:
+def sample_campaign(as_alice) -> Campaign:
     return load_sample(as_alice)
 
 
-def test_its_answer_is_made_of_its_rows(stored):
-    answer = answer_of(stored)
+def test_its_answer_is_made_of_its_rows(sample_campaign):
+    answer = answer_of(sample_campaign)
     assert plain_text(answer.sentence).startswith("HTTPS is ")
     assert len(answer.overheads) == 3
-    assert {run.trust for run in stored.runs.all()} == {Trust.TRUSTED}
-    assert stored.finished_at < timezone.now()
+    assert {run.trust for run in sample_campaign.runs.all()} == {Trust.TRUSTED}
+    assert sample_campaign.finished_at < timezone.now()
 
 
-def test_it_is_loaded_once_and_small(stored, as_alice):
-    assert load_sample(as_alice) == stored
+def test_it_is_loaded_once_and_small(sample_campaign, as_alice):
+    assert load_sample(as_alice) == sample_campaign
     assert Campaign.objects.count() == 1
     assert FILE.stat().st_size < 300_000
 
 
-def test_its_pages_work_and_measure_nothing_more(stored, as_alice, client, alice):
+def test_its_pages_work_and_measure_nothing_more(sample_campaign, as_alice, client, alice):
     client.force_login(alice)
-    pages = [reverse("campaign-detail", args=[stored.pk])]
-    pages += [reverse("run-detail", args=[run.pk]) for run in stored.runs.all()]
-    pages += [reverse("campaign-new", args=[stored.project_id]) + f"?again={stored.pk}"]
+    pages = [reverse("campaign-detail", args=[sample_campaign.pk])]
+    pages += [reverse("run-detail", args=[run.pk]) for run in sample_campaign.runs.all()]
+    pages += [
+        reverse("campaign-new", args=[sample_campaign.project_id]) + f"?again={sample_campaign.pk}"
+    ]
     assert [client.get(page).status_code for page in pages] == [200] * 7
-    listed = reverse("campaign-list", args=[stored.project_id])
-    assert stored.name in text_of(client.get(f"{listed}?view="))
+    address = reverse("campaign-list", args=[sample_campaign.project_id])
+    assert sample_campaign.name in text_of(client.get(f"{address}?view="))
     with pytest.raises(Refused, match="archived"):
-        add_blocks(by=as_alice, campaign=stored, after=stored.repeats)
+        add_blocks(by=as_alice, campaign=sample_campaign, after=sample_campaign.repeats)
 
 
-def test_a_stranger_does_not_see_it(stored, as_charlie):
+def test_a_stranger_does_not_see_it(sample_campaign, as_charlie):
     assert stored_sample(as_charlie) is None
 
 
-def test_a_first_visit_ends_with_the_first_campaign_that_is_no_sample(stored, as_alice, client):
+def test_a_first_visit_ends_with_the_first_campaign_that_is_no_sample(
+    sample_campaign, as_alice, client
+):
     client.force_login(as_alice.user)
     project = create_project(by=as_alice, name="Shop")
     address = reverse("campaign-list", args=[project.pk])
     page = client.get(address)
-    assert page.context["stored"] == stored
+    assert page.context["stored"] == sample_campaign
     assert len(page.context["cards"]) == 3
-    make_campaign(Project.objects.get(pk=stored.project_id), SAMPLE_CAMPAIGN)
-    assert is_first_visit(stored.project)
+    make_campaign(Project.objects.get(pk=sample_campaign.project_id), SAMPLE_CAMPAIGN)
+    assert is_first_visit(sample_campaign.project)
     make_campaign(project, "Nightly", started_at=timezone.now())
     assert "Nightly" in text_of(client.get(address))
 

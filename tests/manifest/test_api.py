@@ -27,13 +27,13 @@ def send(client, bob, project):
 
 
 def test_a_preview_is_applied_by_its_version(send):
-    shown = send(dry_run=1).json()
-    assert shown["sentence"] == "4 created"
-    assert "Create target shop\n" in shown["text"]
+    preview = send(dry_run=1).json()
+    assert preview["sentence"] == "4 created"
+    assert "Create target shop\n" in preview["text"]
     assert not Target.objects.exists()
-    other = send(FILE.replace("/cart", "/basket"), version=shown["version"])
+    other = send(FILE.replace("/cart", "/basket"), version=preview["version"])
     assert (other.status_code, other.json()["error"]["code"]) == (409, "refused")
-    assert send(version=shown["version"]).json()["sentence"] == "4 created"
+    assert send(version=preview["version"]).json()["sentence"] == "4 created"
     again = send().json()
     assert {each["action"] for each in again["changes"]} == {"keep"}
 
@@ -90,13 +90,13 @@ def test_an_export_costs_the_same_for_many(as_editor, project, django_assert_max
 
 def test_the_page_shows_the_changes_and_applies_what_it_showed(as_editor, project):
     address = reverse("project-manifest", args=[project.pk])
-    shown = as_editor.post(address, {"text": FILE})
-    assert "Create plan Checkout" in shown_text(shown)
-    version = shown.context["changes"].version
+    preview = as_editor.post(address, {"text": FILE})
+    assert "Create plan Checkout" in shown_text(preview)
+    version = preview.context["changes"].version
     make_plan(project, "Checkout")
-    refused = as_editor.post(address, {"text": FILE, "version": version, "apply": 1})
-    assert refused.status_code == 422
-    assert "has changed since the preview" in shown_text(refused)
+    refusal = as_editor.post(address, {"text": FILE, "version": version, "apply": 1})
+    assert refusal.status_code == 422
+    assert "has changed since the preview" in shown_text(refusal)
     version = as_editor.post(address, {"text": FILE}).context["changes"].version
     answer = as_editor.post(address, {"text": FILE, "version": version, "apply": 1}, follow=True)
     assert "The file is applied: 3 created, 1 changed." in shown_text(answer)

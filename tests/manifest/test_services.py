@@ -42,8 +42,8 @@ schedules:
 """
 
 
-def apply(project, text=FILE, by=None, **asked):
-    return apply_manifest(by=by or owner_of(project), project=project, text=text, **asked)
+def apply(project, text=FILE, by=None, **options):
+    return apply_manifest(by=by or owner_of(project), project=project, text=text, **options)
 
 
 def actions(changes) -> dict[str, str]:
@@ -71,13 +71,13 @@ def test_a_file_makes_what_it_says_once(project):
 def test_a_preview_says_each_change_and_makes_none(project):
     apply(project)
     text = FILE.replace("rate_per_s: 200", "rate_per_s: 250").replace("at: 12:30", "at: 02:00")
-    found = apply(project, text, dry_run=True)
-    told = {
+    preview = apply(project, text, dry_run=True)
+    fields = {
         (each.name, one.field): (one.before, one.after)
-        for each in found.changes
+        for each in preview.changes
         for one in each.fields
     }
-    assert told == {
+    assert fields == {
         ("Checkout", "spec.load.rate_per_s"): (200, 250),
         ("Nightly checkout", "cells.0.version"): (1, 2),
         ("Nightly checkout", "cells.1.version"): (1, 2),
@@ -109,9 +109,9 @@ def test_a_campaign_that_was_started_stays_and_a_draft_has_the_change(project):
     apply(project)
     Campaign.objects.update(started_at="2026-01-01T00:00Z")
     assert set(actions(apply(project)).values()) == {"keep"}
-    found = apply(project, FILE.replace("[new, keep-alive]", "new"))
-    assert {"Nightly checkout": "change", "Nightly": "change"}.items() <= actions(found).items()
-    assert "has been started and stays" in found.changes[2].note
+    changes = apply(project, FILE.replace("[new, keep-alive]", "new"))
+    assert {"Nightly checkout": "change", "Nightly": "change"}.items() <= actions(changes).items()
+    assert "has been started and stays" in changes.changes[2].note
     old, new = Campaign.objects.order_by("pk")
     assert (old.tests.count(), new.tests.count()) == (2, 1)
     assert Schedule.objects.get().template == new
@@ -159,18 +159,20 @@ def test_an_endpoint_is_named_where_a_target_has_several(project):
 
 
 def test_what_a_section_does_not_name_goes_only_if_asked(project):
-    used, unused = make_target(project, "used"), make_target(project, "unused")
-    make_test(make_campaign(project, started_at="2026-01-01T00:00Z"), endpoint=make_endpoint(used))
+    in_use, idle = make_target(project, "used"), make_target(project, "unused")
+    make_test(
+        make_campaign(project, started_at="2026-01-01T00:00Z"), endpoint=make_endpoint(in_use)
+    )
     old = make_plan(project, "old").plan
     text = "version: 1\ntargets: []\n"
     assert not apply(project, text).changes
     assert apply(project, text, prune=True, dry_run=True).sentence == "1 archived, 1 deleted"
     assert actions(apply(project, text, prune=True)) == {"used": "archive", "unused": "delete"}
-    for each in (used, unused, old):
+    for each in (in_use, idle, old):
         each.refresh_from_db()
-    assert unused.deleted_at
-    assert used.archived_at
-    assert not used.deleted_at
+    assert idle.deleted_at
+    assert in_use.archived_at
+    assert not in_use.deleted_at
     assert old.archived_at is None, "the file has no plans"
 
 

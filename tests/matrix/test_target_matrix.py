@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.compare.queries.side_by_side import Pass
@@ -11,7 +10,14 @@ from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 from campaigns.domain.plan.turns import TurnsOrder
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Run
-from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.factories import (
+    just_now,
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_target,
+    make_test,
+)
 from tests.measured import run_in_blocks, spoil
 from tests.values import plan_spec
 
@@ -24,11 +30,8 @@ def ask(project):
     """A finished campaign of these targets and plans; `means_us` by plan has a list per target."""
 
     def ask(means_us: dict[str, list[list[float]]], names=("apache", "nginx")):
-        now = timezone.now()
         repeats = len(next(iter(means_us.values()))[0])
-        campaign = make_campaign(
-            project, repeats=repeats, order="blocks", started_at=now, finished_at=now
-        )
+        campaign = make_campaign(project, repeats=repeats, order="blocks", **just_now())
         endpoints = [make_endpoint(make_target(project, name)) for name in names]
         runs = []
         for plan, means in means_us.items():
@@ -52,8 +55,7 @@ def study(project):
     def study(
         near=(1000, 2000), far=(1900, 2880), order="blocks", plans=("L1", "R1"), far_spec=SPEC
     ):
-        now = timezone.now()
-        campaign = make_campaign(project, repeats=5, order=order, started_at=now, finished_at=now)
+        campaign = make_campaign(project, repeats=5, order=order, **just_now())
         specs = {plans[1]: far_spec, plans[0]: SPEC}
         versions = {name: make_plan(project, name, spec=spec) for name, spec in specs.items()}
         targets = [make_target(project, name) for name in ("apache", "nginx")]
@@ -97,8 +99,7 @@ def test_other_requests_from_elsewhere_are_not_the_network(study):
 
 
 def test_a_target_near_and_another_far_share_a_row(project):
-    now = timezone.now()
-    campaign = make_campaign(project, repeats=5, order="blocks", started_at=now, finished_at=now)
+    campaign = make_campaign(project, repeats=5, order="blocks", **just_now())
     version = make_plan(project, "L1", spec=SPEC)
     hosts = {"apache": "127.0.0.1", "nginx": "10.0.0.7"}
     endpoints = [
@@ -121,8 +122,8 @@ def test_the_best_of_a_row_is_named_with_its_interval_against_the_second(ask):
 def test_three_targets_come_in_the_order_of_their_times(ask):
     means = [around(20_000), around(10_000), around(30_000)]
     _, _, answer = ask({"L1": means}, names=("apache", "nginx", "caddy"))
-    said = plain_text(answer().sentence)
-    assert said.startswith("nginx is the fastest, then apache, then caddy at L1, by ")
+    sentence = plain_text(answer().sentence)
+    assert sentence.startswith("nginx is the fastest, then apache, then caddy at L1, by ")
 
 
 def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):
@@ -130,9 +131,9 @@ def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):
     campaign, runs, answer = ask({"L1": [[10_000], [20_000]]})
     arms = [ArmRound(10, p50_us=us, mean_us=us) for us in (9000.0, 7000.0)]
     rounds = [ArmsRound(n, n, (0, 1), tuple(arms)) for n in range(40)]
-    frozen = SimpleNamespace(turns=TurnsOrder(), pace={})
-    known = {"frozen": frozen, "t0": None, "outcome": "complete"}
-    of_pass = [SimpleNamespace(pk=run.pk, test_id=run.test_id, **known) for run in runs]
+    frozen_run = SimpleNamespace(turns=TurnsOrder(), pace={})
+    fields = {"frozen": frozen_run, "t0": None, "outcome": "complete"}
+    of_pass = [SimpleNamespace(pk=run.pk, test_id=run.test_id, **fields) for run in runs]
     for run in runs:
         turns = {"turns": TurnsOrder().to_json()}
         Run.objects.filter(pk=run.pk).update(snapshot={**run.snapshot, **turns})
@@ -186,9 +187,9 @@ def test_busy_runs_make_a_best_by_their_medians_and_their_cell_says_so(ask):
     for run in nginx:
         spoil(run, cpu=0.9)
     (row,) = answer().matrix.rows
-    apache, doubted = row.cells
-    assert (bool(apache.doubt), bool(doubted.doubt)) == (False, True)
-    assert doubted.mean.k == 5, "means count them, as everywhere"
+    apache, nginx_cell = row.cells
+    assert (bool(apache.doubt), bool(nginx_cell.doubt)) == (False, True)
+    assert nginx_cell.mean.k == 5, "means count them, as everywhere"
     assert row.best == "nginx"
     assert answer().matrix.table.rows[1].cells[1].weak
 

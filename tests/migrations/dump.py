@@ -22,14 +22,14 @@ def main(version: str) -> None:
         manage = [sys.executable, "manage.py"]
         subprocess.run([*manage, "migrate", "-v", "0"], env=env, check=True)
         subprocess.run([*manage, "shell", "-v", "0", "-c", FILL], env=env, check=True)
-        made = subprocess.run(
+        dump = subprocess.run(
             [binaries() / "pg_dump", "--no-owner", env["DATABASE_URL"]],
             env=plain_env(),
             check=True,
             capture_output=True,
         )
     path = HERE / f"release_{version.replace('.', '_')}.sql.gz"
-    path.write_bytes(gzip.compress(made.stdout, mtime=0))
+    path.write_bytes(gzip.compress(dump.stdout, mtime=0))
     print(f"{path.relative_to(Path.cwd())}: {os.path.getsize(path):,} bytes")
 
 

@@ -98,12 +98,12 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
     command = [psql, "-q", "-X", "-v", "ON_ERROR_STOP=1", database]
     sql = gzip.decompress(dump.read_bytes())
     subprocess.run(command, input=sql, check=True, timeout=60, stdout=subprocess.DEVNULL)
-    with psycopg.connect(database) as released:
-        released.execute(
+    with psycopg.connect(database) as old:
+        old.execute(
             "UPDATE campaigns_run SET trust = 'doubtful', judgement = %s WHERE state = 'done'",
             [json.dumps(DISTURBED)],
         )
-        released.execute(TRIAGE)
+        old.execute(TRIAGE)
     # Static files have no hashed names in the tests' settings.
     env = {**os.environ, "DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "tests.settings"}
     env.pop("PYTEST_XDIST_WORKER", None)
@@ -115,30 +115,30 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
         return done.stdout
 
     manage("migrate", "-v", "0")
-    found = json.loads(manage("shell", "-v", "0", "-c", READ).splitlines()[-1])
-    assert found["unapplied"] == 0
-    with psycopg.connect(database) as upgraded, connection.cursor() as todays:
-        columns = set(upgraded.execute(COLUMNS).fetchall())
+    report = json.loads(manage("shell", "-v", "0", "-c", READ).splitlines()[-1])
+    assert report["unapplied"] == 0
+    with psycopg.connect(database) as new, connection.cursor() as todays:
+        columns = set(new.execute(COLUMNS).fetchall())
         todays.execute(COLUMNS)
         assert columns == set(todays.fetchall()), "a released migration was changed"
-        rows = upgraded.execute("SELECT trust, judgement FROM campaigns_run WHERE state = 'done'")
+        rows = new.execute("SELECT trust, judgement FROM campaigns_run WHERE state = 'done'")
         for trust, judgement in rows:
-            measured = Judgement.from_row(judgement).measurement
-            assert (trust, measured.state) == ("trusted", "trusted")
-            assert [(each.code, each.state) for each in measured.reasons] == [
+            measurement = Judgement.from_row(judgement).measurement
+            assert (trust, measurement.state) == ("trusted", "trusted")
+            assert [(each.code, each.state) for each in measurement.reasons] == [
                 ("late", ""), ("stall", ""),
             ]  # fmt: skip
-        said = upgraded.execute(
+        entries = new.execute(
             "SELECT note, link, acknowledged_at IS NULL, acknowledged_by_id IS NULL "
             "FROM campaigns_triageentry ORDER BY found_at"
         )
-        assert said.fetchall()[:3] == [
+        assert entries.fetchall()[:3] == [
             ("Looking. https://x.y/1\nExpected: Tax is looked up.", "https://x.y/2", False, False),
             ("Not Real", "", False, True),
             ("Again.", "", True, True),
         ]
-    assert len(found["statuses"]) > 4
-    assert set(found["statuses"].values()) == {200}
+    assert len(report["statuses"]) > 4
+    assert set(report["statuses"].values()) == {200}
 
 
 def test_there_is_a_dump_of_the_release_that_is_shown():

@@ -105,3 +105,10 @@ def smtp_receiver() -> Iterator[tuple[int, list[tuple[list[str], Message]]]]:
         yield port, mailbox.mails
     finally:
         controller.stop()
+
+
+def use_mail(settings, port: int) -> None:
+    """The site sends its mails to this port."""
+    settings.HAS_EMAIL = True
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port

@@ -21,7 +21,7 @@ def make_channel(
 ) -> NotificationChannel:
     """Of a webhook that gets everything, where the test does not say otherwise."""
     user: User | None = fields.pop("user", None)
-    given = {
+    values = {
         "kind": ChannelKind.WEBHOOK,
         "label": "#perf",
         "kinds": [str(kind) for kind in CHOICES],
@@ -29,7 +29,7 @@ def make_channel(
         **fields,
     }
     return NotificationChannel.objects.create(
-        project=project, user=user, address=encrypt(address), **given
+        project=project, user=user, address=encrypt(address), **values
     )
 
 
@@ -48,8 +48,8 @@ atexit.register(Sender.end, SHARED)
 def delivering(
     is_active: Callable[[], bool] = lambda: True, sender: Sender = SHARED
 ) -> Iterator[NotificationsThread]:
-    ended = threading.Event()
-    thread = NotificationsThread(ended, is_active)
+    is_over = threading.Event()
+    thread = NotificationsThread(is_over, is_active)
     thread._sender = sender
     if sender is SHARED:
         sender.start()  # a program ends with the thread that started it
@@ -57,7 +57,7 @@ def delivering(
     try:
         yield thread
     finally:
-        ended.set()
+        is_over.set()
         thread.ask()
         thread.join(15)
         assert not thread.is_alive()

@@ -20,7 +20,7 @@ from campaigns.notifications.models import (
 )
 from campaigns.operations.services.load_control import RESTORED, allow_load
 from tests.factories import make_campaign, make_test
-from tests.notifications.receivers import http_receiver, smtp_receiver
+from tests.notifications.receivers import http_receiver, smtp_receiver, use_mail
 from tests.notifications.scenes import arrives, delivering, make_channel
 from workers.dispatching import Dispatcher
 from workers.notifying import Sender
@@ -31,8 +31,8 @@ State = NotificationDelivery.State
 
 @pytest.fixture
 def receiver():
-    with http_receiver() as found:
-        yield found
+    with http_receiver() as receiver:
+        yield receiver
 
 
 def end(project, name: str = "Nightly") -> Campaign:
@@ -57,8 +57,8 @@ def test_a_webhook_is_signed_and_a_receivers_library_verifies_it(project, receiv
     campaign = end(project)
     with delivering():
         arrives(is_sent)
-    (got,) = receiver.received
-    body = Webhook(secret).verify(got.body, got.headers)
+    (request,) = receiver.received
+    body = Webhook(secret).verify(request.body, request.headers)
     assert body["type"] == "campaign.no_result"
     assert body["data"]["campaign"]["id"] == campaign.pk
     assert body["data"]["url"].endswith(f"/campaigns/{campaign.pk}/")
@@ -66,9 +66,7 @@ def test_a_webhook_is_signed_and_a_receivers_library_verifies_it(project, receiv
 
 def test_an_e_mail_has_text_html_and_the_way_to_change_it(project, settings):
     with smtp_receiver() as (port, mails):
-        settings.HAS_EMAIL = True
-        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+        use_mail(settings, port)
         make_channel(project, "oncall@shop.example", kind="email", label="oncall")
         end(project)
         with delivering():
@@ -124,14 +122,14 @@ def test_what_a_killed_dispatcher_had_claimed_is_sent_by_the_next_one(project, r
     make_channel(project, receiver.url)
     end(project)
     delivery.announce_events()
-    (claimed,) = delivery.claim_deliveries()
+    (order,) = delivery.claim_deliveries()
     assert delivery.claim_deliveries() == []  # as long as the claim lasts
     with delivering():
         due_now()
         arrives(is_sent)
     assert len(receiver.received) == 1
     # It was only frozen: what it stores now is out of date.
-    assert not delivery.finish_delivery(order=claimed, result=Result("late"))
+    assert not delivery.finish_delivery(order=order, result=Result("late"))
     assert is_sent()
 
 
@@ -199,8 +197,8 @@ def test_a_dispatcher_ends_although_a_receiver_hangs(project):
         end(project)
         with delivering(sender=Sender()):
             arrives(lambda: receiver.received)
-            begun = time.monotonic()
-        assert time.monotonic() - begun < 10
+            began = time.monotonic()
+        assert time.monotonic() - began < 10
         assert NotificationDelivery.objects.get().state == State.WAITING
 
 
@@ -228,8 +226,8 @@ def test_a_fault_of_one_delivery_holds_up_no_other(project, receiver, monkeypatc
     end(project)
     with delivering() as thread:
         arrives(is_sent)
-        broken = NotificationDelivery.objects.get(channel__label="broken words")
-        arrives(lambda: broken.refresh_from_db() or "KeyError" in broken.problem)
+        undelivered = NotificationDelivery.objects.get(channel__label="broken words")
+        arrives(lambda: undelivered.refresh_from_db() or "KeyError" in undelivered.problem)
         arrives(lambda: not thread._under_way)
 
 
@@ -259,18 +257,18 @@ def test_a_restored_copy_sends_nothing_until_somebody_has_looked(project, receiv
 def test_from_an_end_to_the_receiver_takes_a_turn_of_the_dispatcher(project, receiver):
     """As a rule, whatever else the machine does; the first message waits for the sender."""
     make_channel(project, receiver.url)
-    ended = threading.Event()
-    thread = threading.Thread(target=Dispatcher(ended).run)
+    is_over = threading.Event()
+    thread = threading.Thread(target=Dispatcher(is_over).run)
     thread.start()
     try:
         took_s = []
         for number in range(5):
-            begun = time.monotonic()
+            began = time.monotonic()
             end(project, f"Nightly {number}")
             arrives(lambda n=number: len(receiver.received) > n)
-            took_s.append(time.monotonic() - begun)
+            took_s.append(time.monotonic() - began)
     finally:
-        ended.set()
+        is_over.set()
         thread.join(15)
     assert sorted(took_s)[len(took_s) // 2] < 2, sorted(took_s)
 

@@ -32,9 +32,9 @@ def test_the_receiver_of_the_guide_prints_what_a_campaign_became(project, bob, t
         port = free.getsockname()[1]
     client = Client()
     client.force_login(bob)
-    given = {"kind": "webhook", "address": f"http://127.0.0.1:{port}/", "untested": "1"}
+    channel = {"kind": "webhook", "address": f"http://127.0.0.1:{port}/", "untested": "1"}
     page = client.post(
-        f"/projects/{project.pk}/notifications/", {**given, "kinds": ["campaign.no_result"]}
+        f"/projects/{project.pk}/notifications/", {**channel, "kinds": ["campaign.no_result"]}
     )
     (secret,) = re.findall(r"whsec_[\w+/=]+", page.content.decode())
     receiver = subprocess.Popen(
@@ -50,12 +50,12 @@ def test_the_receiver_of_the_guide_prints_what_a_campaign_became(project, bob, t
         make_test(campaign)
         Campaign.objects.filter(pk=campaign.pk).update(finished_at=timezone.now())
         with delivering():
-            printed = receiver.stdout.readline()
+            line = receiver.stdout.readline()
     finally:
         receiver.kill()
         receiver.wait()
         receiver.stdout.close()
-    assert printed == (
+    assert line == (
         "campaign.no_result Nightly ended without a usable result. "
         f"{settings.SITE_URL}/campaigns/{campaign.pk}/\n"
     )

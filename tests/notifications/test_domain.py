@@ -24,7 +24,7 @@ NOW_S = 1_764_000_000
 
 
 def test_a_test_is_told_of_when_it_turns_and_not_again():
-    for before, now, expected in [
+    for before, now, kind in [
         ([], Word.SLOWER, EventKind.REGRESSION),
         ([Word.SAME], Word.SLOWER, EventKind.REGRESSION),
         ([Word.SLOWER], Word.SLOWER, None),
@@ -40,18 +40,18 @@ def test_a_test_is_told_of_when_it_turns_and_not_again():
         ([CapacityWord.MORE], CapacityWord.LESS, EventKind.REGRESSION),
         ([CapacityWord.OPEN, CapacityWord.LESS], CapacityWord.NOT_LESS, EventKind.RECOVERED),
     ]:
-        assert turn(before, now) is expected
+        assert turn(before, now) is kind
 
 
 def test_an_end_is_one_kind_of_event():
-    for turns, is_usable, is_stopped, expected in [
+    for turns, is_usable, is_stopped, kind in [
         ([EventKind.RECOVERED, None, EventKind.REGRESSION], True, False, EventKind.REGRESSION),
         ([EventKind.RECOVERED], True, False, EventKind.RECOVERED),
         ([None], True, False, EventKind.ENDED),
         ([], False, False, EventKind.NO_RESULT),
         ([], False, True, EventKind.ENDED),
     ]:
-        assert kind_of_end(turns, is_usable=is_usable, is_stopped=is_stopped) is expected
+        assert kind_of_end(turns, is_usable=is_usable, is_stopped=is_stopped) is kind
 
 
 def test_who_wants_every_end_gets_each_end_once():
@@ -108,6 +108,6 @@ def test_notifications_go_to_public_addresses_and_listed_networks():
         ("10.1.2.4", 443, "server of this installation"),
         ("hooks.example", 443, "not an IP address"),
     ]:
-        allowed = parse_networks(["10.1.0.0/16:443"])
-        why = why_not_notified(address, port, allowed, {"10.1.2.4:443"})
+        networks = parse_networks(["10.1.0.0/16:443"])
+        why = why_not_notified(address, port, networks, {"10.1.2.4:443"})
         assert (why is None) if words is None else words in why

@@ -45,13 +45,13 @@ def channel(project):
 
 
 @pytest.fixture
-def measured(project, alice):
+def measure_next(project, alice):
     """Ends another campaign of the same test, with a run of each of these averages, µs."""
     same = {"version": make_plan(project), "endpoint": make_endpoint(make_target(project))}
-    begun = iter(range(100))
+    numbers = iter(range(100))
 
-    def measured(*values_us: int, name="Nightly"):
-        at = timezone.now() - timedelta(days=30 - next(begun))
+    def measure_next(*values_us: int, name="Nightly"):
+        at = timezone.now() - timedelta(days=30 - next(numbers))
         campaign = make_campaign(project, name, started_at=at, created_by=alice)
         test = make_test(campaign, **same)
         for repeat, value in enumerate(values_us, 1):
@@ -60,24 +60,31 @@ def measured(project, alice):
         finish_campaigns()
         return test
 
-    return measured
+    return measure_next
 
 
-def told() -> list[tuple[str, str]]:
+def announce() -> list[tuple[str, str]]:
     """Announce what there is; kind and headline of each event that was delivered."""
     while delivery.announce_events():
         pass
-    found = NotificationDelivery.objects.order_by("pk").select_related("event")
-    return [(each.event.kind, each.event.message["headline"]) for each in found]
+    rows = NotificationDelivery.objects.order_by("pk").select_related("event")
+    return [(each.event.kind, each.event.message["headline"]) for each in rows]
 
 
 def end(campaign: Campaign) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(finished_at=timezone.now())
 
 
-def test_an_end_is_told_with_its_sentence_and_link(channel, measured):
-    test = measured(*CALM)
-    ((kind, headline),) = told()
+def end_new(project, name: str = "", **fields) -> Campaign:
+    campaign = make_campaign(project, name, started_at=timezone.now(), **fields)
+    make_test(campaign)
+    end(campaign)
+    return campaign
+
+
+def test_an_end_is_told_with_its_sentence_and_link(channel, measure_next):
+    test = measure_next(*CALM)
+    ((kind, headline),) = announce()
     assert kind == EventKind.ENDED
     assert headline.startswith("Nightly: ")
     assert "takes 10.0\u202fms" in headline
@@ -87,13 +94,13 @@ def test_an_end_is_told_with_its_sentence_and_link(channel, measured):
 
 
 def test_a_regression_is_told_once_with_its_interval_and_then_that_it_recovered(
-    project, channel, measured, alice
+    project, channel, measure_next, alice
 ):
-    test = measured(*CALM, name="first")
+    test = measure_next(*CALM, name="first")
     make_baseline(by=Actor(user=alice), project=project, name="1.4", tests=[test])
     for values in (SLOWER, SLOWER, CALM, CALM):
-        measured(*values)
-    kinds = [kind for kind, _ in told()]
+        measure_next(*values)
+    kinds = [kind for kind, _ in announce()]
     assert kinds == [
         EventKind.ENDED,
         EventKind.REGRESSION,
@@ -103,8 +110,8 @@ def test_a_regression_is_told_once_with_its_interval_and_then_that_it_recovered(
     ]
     regression = Event.objects.get(kind=EventKind.REGRESSION).message
     assert "slower than baseline “1.4” (" in regression["headline"]
-    (judged,) = regression["data"]["tests"]
-    change = judged["change"]
+    (test_row,) = regression["data"]["tests"]
+    change = test_row["change"]
     assert 0 < change["low"] < change["estimate"] < change["high"] < 1
 
 
@@ -124,21 +131,21 @@ def test_a_search_that_finds_less_than_its_baseline_is_a_regression_once(project
         )
         at = timezone.now() - timedelta(hours=hours)
         Campaign.objects.filter(pk=campaign.pk).update(finished_at=at)
-    kinds = [kind for kind, _ in told()]
+    kinds = [kind for kind, _ in announce()]
     assert kinds == [EventKind.NO_RESULT, EventKind.REGRESSION, EventKind.NO_RESULT]
     assert "takes less" in Event.objects.get(kind=EventKind.REGRESSION).message["headline"]
 
 
-def test_what_moved_with_the_reference_is_no_regression(project, channel, measured, alice):
-    test = measured(*CALM)
+def test_what_moved_with_the_reference_is_no_regression(project, channel, measure_next, alice):
+    test = measure_next(*CALM)
     make_baseline(by=Actor(user=alice), project=project, name="1.4", tests=[test])
-    told()
+    announce()
     NotificationDelivery.objects.all().delete()
-    test = measured(*SLOWER)
+    test = measure_next(*SLOWER)
     figures = TestFigures.objects.get(pk=test.pk)
     figures.against["reference"] = "moved"
     figures.save()
-    assert [kind for kind, _ in told()] == [EventKind.ENDED]
+    assert [kind for kind, _ in announce()] == [EventKind.ENDED]
 
 
 def test_a_change_of_level_and_the_end_that_found_it_are_one_message(project, channel):
@@ -147,7 +154,7 @@ def test_a_change_of_level_and_the_end_that_found_it_are_one_message(project, ch
     Campaign.objects.filter(pk=test.campaign_id).update(finished_at=None)
     assert finish_campaigns() == 1
     assert Event.objects.count() == 2
-    ((kind, headline),) = told()
+    ((kind, headline),) = announce()
     assert kind == EventKind.REGRESSION
     assert "+9." in headline
     assert "[" in headline
@@ -155,36 +162,30 @@ def test_a_change_of_level_and_the_end_that_found_it_are_one_message(project, ch
 
 
 def test_an_end_without_a_usable_result_says_why(channel, project, alice):
-    campaign = make_campaign(project, "Nightly", started_at=timezone.now())
-    make_test(campaign)
-    end(campaign)
-    assert told() == [(EventKind.NO_RESULT, "Nightly ended without a usable result.")]
+    end_new(project, "Nightly")
+    assert announce() == [(EventKind.NO_RESULT, "Nightly ended without a usable result.")]
 
 
 def test_whoever_stopped_it_is_not_told_that_it_has_no_result(channel, project, alice):
-    campaign = make_campaign(project, started_at=timezone.now(), stop_requested_by=alice)
-    make_test(campaign)
-    end(campaign)
-    assert [kind for kind, _ in told()] == [EventKind.ENDED]
+    end_new(project, stop_requested_by=alice)
+    assert [kind for kind, _ in announce()] == [EventKind.ENDED]
 
 
 def test_a_hold_says_what_to_decide_and_until_when(channel, project):
     campaign = make_campaign(project, "Nightly", started_at=timezone.now())
     make_test(campaign)
     Campaign.objects.filter(pk=campaign.pk).update(opened_at=None, held_at=timezone.now())
-    ((kind, headline),) = told()
+    ((kind, headline),) = announce()
     assert kind == EventKind.ON_HOLD
     assert headline.startswith("Nightly needs a decision: ")
     assert "unless somebody decides" in dict(Event.objects.get().message["facts"])["Canceled at"]
 
 
 def test_a_second_end_after_more_blocks_is_told_again(channel, project):
-    campaign = make_campaign(project, started_at=timezone.now())
-    make_test(campaign)
-    end(campaign)
+    campaign = end_new(project)
     Campaign.objects.filter(pk=campaign.pk).update(finished_at=None)
     end(campaign)
-    assert len(told()) == 2
+    assert len(announce()) == 2
 
 
 def test_an_end_that_is_undone_is_not_told(channel, project):
@@ -196,31 +197,30 @@ def test_an_end_that_is_undone_is_not_told(channel, project):
 
 
 def test_nothing_is_written_where_nobody_wants_to_know(project):
-    end(make_campaign(project, started_at=timezone.now()))
+    end_new(project)
     make_channel(make_project())
-    end(make_campaign(project, started_at=timezone.now()))
+    end_new(project)
     assert not Event.objects.exists()
 
 
 def test_a_fault_in_the_words_keeps_no_message_back(channel, project, monkeypatch):
-    def broken(_):
+    def fail(_):
         raise KeyError("a bug")
 
-    monkeypatch.setattr(delivery, "announcement_of", broken)
-    end(make_campaign(project, "Nightly", started_at=timezone.now()))
-    assert told() == [(EventKind.ENDED, "Nightly has ended.")]
+    monkeypatch.setattr(delivery, "announcement_of", fail)
+    end_new(project, "Nightly")
+    assert announce() == [(EventKind.ENDED, "Nightly has ended.")]
 
 
 def test_what_is_in_the_trash_is_not_told(channel, project, as_alice):
-    campaign = make_campaign(project, started_at=timezone.now())
-    end(campaign)
+    campaign = end_new(project)
     delete_items(by=as_alice, items=[Campaign.objects.get(pk=campaign.pk)])
-    assert told() == []
+    assert announce() == []
     assert not Event.objects.filter(announced_at=None).exists()
 
 
 @pytest.mark.parametrize(
-    ("kinds", "expected"),
+    ("kinds", "n_messages"),
     [
         ([EventKind.ENDED], 1),
         ([EventKind.NO_RESULT], 1),
@@ -228,12 +228,10 @@ def test_what_is_in_the_trash_is_not_told(channel, project, as_alice):
         ([EventKind.AGENT], 0),
     ],
 )
-def test_a_channel_gets_what_it_chose_once(project, kinds, expected):
+def test_a_channel_gets_what_it_chose_once(project, kinds, n_messages):
     make_channel(project, kinds=[str(kind) for kind in kinds])
-    campaign = make_campaign(project, started_at=timezone.now())
-    make_test(campaign)
-    end(campaign)
-    assert len(told()) == expected
+    end_new(project)
+    assert len(announce()) == n_messages
 
 
 def test_a_person_is_told_of_campaigns_that_they_created_while_they_are_members(
@@ -242,18 +240,18 @@ def test_a_person_is_told_of_campaigns_that_they_created_while_they_are_members(
     for user in (alice, bob, charlie):
         make_channel(user=user, label=user.username)
     for creator in (alice, charlie):  # charlie is no member
-        end(make_campaign(project, started_at=timezone.now(), created_by=creator))
-    told()
+        end_new(project, created_by=creator)
+    announce()
     assert [each.channel.label for each in NotificationDelivery.objects.all()] == ["alice"]
     Membership.objects.filter(user=alice).delete()
-    end(make_campaign(project, started_at=timezone.now(), created_by=alice))
-    assert len(told()) == 1
+    end_new(project, created_by=alice)
+    assert len(announce()) == 1
 
 
 def test_a_paused_channel_gets_nothing_of_what_happens_meanwhile(channel, project):
     NotificationChannel.objects.update(paused_at=timezone.now())
-    end(make_campaign(project, started_at=timezone.now()))
-    assert told() == []
+    end_new(project)
+    assert announce() == []
 
 
 @pytest.fixture
@@ -275,7 +273,7 @@ def test_an_agent_is_told_of_when_it_falls_silent_and_when_it_is_back(channel, a
         if problem_s_ago != "still":
             answers(agent, problem_s_ago)
         delivery.note_silent_agents()
-    headlines = [headline for _, headline in told()]
+    headlines = [headline for _, headline in announce()]
     assert len(headlines) == 2
     assert headlines[0].startswith("shop-1, a machine of shop, has not answered for 3 min")
     assert headlines[1] == "shop-1, a machine of shop, answers again."
@@ -306,7 +304,7 @@ def test_a_certificate_that_expires_within_two_weeks_is_told_once(channel, proje
             result={"certificates": [{"not_after": until.isoformat()}]},
         )
         delivery.note_expiring_certificates()
-    headlines = [headline for _, headline in told()]
+    headlines = [headline for _, headline in announce()]
     assert len(headlines) == is_told
     assert all("expires in 13 days" in each for each in headlines)
 
@@ -320,7 +318,7 @@ def test_a_renewed_certificate_is_told_of_when_it_expires(channel, project):
             endpoint=endpoint, request={}, finished_at=timezone.now(), result=result
         )
         delivery.note_expiring_certificates()
-    assert len(told()) == 2
+    assert len(announce()) == 2
 
 
 def test_a_person_who_watches_agents_is_told_of_those_of_their_projects(agent):
@@ -330,13 +328,13 @@ def test_a_person_who_watches_agents_is_told_of_those_of_their_projects(agent):
         make_channel(user=user, label=user.username)
     answers(agent, delivery.SILENT_AFTER_S + 5)
     delivery.note_silent_agents()
-    told()
+    announce()
     assert [each.channel.user for each in NotificationDelivery.objects.all()] == [member]
 
 
 def test_old_events_are_forgotten(channel, project):
-    end(make_campaign(project, started_at=timezone.now()))
-    told()
+    end_new(project)
+    announce()
     Event.objects.update(at=timezone.now() - timedelta(days=91))
     delivery.forget_old_events()
     assert not NotificationDelivery.objects.exists()
@@ -354,7 +352,7 @@ def test_a_change_that_late_measurements_show_is_a_message_of_its_own(project, c
     later = begin + timedelta(days=14)
     (test,) = make_history(project, up, tests=same, begin=later)
     assert note_changes(campaign_id=test.campaign_id) == 1
-    (slower, faster) = told()
+    (slower, faster) = announce()
     assert (slower[0], faster[0]) == (EventKind.REGRESSION, EventKind.RECOVERED)
     assert "p95 26.0" in slower[1]
     assert slower[1].endswith("slower.")

@@ -29,15 +29,15 @@ HOOK = {"body": "{}", "headers": {"webhook-id": "1"}}
 @pytest.fixture(scope="module")
 def process():
     """Of all tests: its start takes a second."""
-    made = Sender()
-    yield made
-    made.end()
+    notifier = Sender()
+    yield notifier
+    notifier.end()
 
 
 @pytest.fixture
 def receiver():
-    with http_receiver() as found:
-        yield found
+    with http_receiver() as receiver:
+        yield receiver
 
 
 def addresses(port: int) -> dict[str, dict]:
@@ -55,8 +55,8 @@ def test_only_allowed_addresses_are_dialled(process, receiver, kind):
     order = addresses(receiver.port)[kind]
     assert process.send({**order, **LOOPBACK}).problem == ""
     assert len(receiver.received) == 1
-    refused = process.send({**order, **NOWHERE})
-    assert "is not a public address" in refused.problem
+    answer = process.send({**order, **NOWHERE})
+    assert "is not a public address" in answer.problem
     own = {"allow": ["127.0.0.0/8"], "never": [f"127.0.0.1:{receiver.port}"]}
     assert "is a server of this installation" in process.send({**order, **own}).problem
     assert len(receiver.received) == 1
@@ -89,15 +89,18 @@ def test_a_redirect_leads_nowhere_else(process, receiver):
 def test_a_name_that_changes_its_address_is_vetted_where_it_is_dialled(monkeypatch, receiver):
     """Whatever a name server said before: the hook sees the address that the socket gets."""
     guard = sender.DialGuard(NOWHERE)
-    with socket.socket() as dialled, pytest.raises(PermissionError, match="not a public address"):
-        guard("socket.connect", (dialled, ("127.0.0.1", receiver.port)))
-    with socket.socket() as dialled, pytest.raises(PermissionError, match="not an IP address"):
-        guard("socket.connect", (dialled, ("localhost", receiver.port)))
     with (
-        socket.socket(socket.AF_UNIX) as dialled,
+        socket.socket() as own_socket,
+        pytest.raises(PermissionError, match="not a public address"),
+    ):
+        guard("socket.connect", (own_socket, ("127.0.0.1", receiver.port)))
+    with socket.socket() as own_socket, pytest.raises(PermissionError, match="not an IP address"):
+        guard("socket.connect", (own_socket, ("localhost", receiver.port)))
+    with (
+        socket.socket(socket.AF_UNIX) as own_socket,
         pytest.raises(PermissionError, match="over IP only"),
     ):
-        guard("socket.connect", (dialled, "/run/postgresql/.s.PGSQL.5432"))
+        guard("socket.connect", (own_socket, "/run/postgresql/.s.PGSQL.5432"))
 
 
 def test_it_reads_no_file_and_starts_no_program(process, tmp_path):
@@ -139,15 +142,15 @@ def test_a_problem_never_has_the_address(process, address):
 
 def test_one_that_hangs_delays_no_other(process, receiver):
     with http_receiver(hold=threading.Event()) as silent:
-        hung = threading.Thread(
+        waiter = threading.Thread(
             target=process.send, args=[{"address": silent.url, **HOOK, **LOOPBACK}]
         )
-        hung.start()
-        begun = time.monotonic()
+        waiter.start()
+        began = time.monotonic()
         assert process.send({"address": receiver.url, **HOOK, **LOOPBACK}).problem == ""
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - began < 5
         silent.hold.set()
-        hung.join(20)
+        waiter.join(20)
 
 
 def test_a_killed_process_is_started_again(process, receiver):
@@ -163,12 +166,12 @@ def test_slack_gets_headline_facts_and_link(monkeypatch, receiver):
     monkeypatch.setattr(NotifySlack, "webhook_url", root)
     guard = sender.DialGuard(LOOPBACK)
     assert sender.answer_to({"address": address, **TOLD, **LOOPBACK}, guard) == {"problem": ""}
-    (got,) = receiver.received
-    assert got.path.startswith("/services/T1JJ3T3L2/")
-    (told,) = got.json["attachments"]
-    assert told["title"] == TOLD["title"]
-    assert "*p95*: 42 ms" in told["text"]
-    assert "<https://bench.example/campaigns/1/|See the result>" in told["text"]
+    (request,) = receiver.received
+    assert request.path.startswith("/services/T1JJ3T3L2/")
+    (attachment,) = request.json["attachments"]
+    assert attachment["title"] == TOLD["title"]
+    assert "*p95*: 42 ms" in attachment["text"]
+    assert "<https://bench.example/campaigns/1/|See the result>" in attachment["text"]
 
 
 def test_discord_gets_headline_and_link(monkeypatch, receiver):
@@ -177,10 +180,10 @@ def test_discord_gets_headline_and_link(monkeypatch, receiver):
     monkeypatch.setattr(NotifyDiscord, "notify_url", root)
     guard = sender.DialGuard(LOOPBACK)
     assert sender.answer_to({"address": address, **TOLD, **LOOPBACK}, guard) == {"problem": ""}
-    (got,) = receiver.received
-    assert got.path == f"/api/webhooks/123456789012345678/{'t' * 64}"
-    assert TOLD["title"] in got.json["content"]
-    assert "[See the result](https://bench.example/campaigns/1/)" in got.json["content"]
+    (request,) = receiver.received
+    assert request.path == f"/api/webhooks/123456789012345678/{'t' * 64}"
+    assert TOLD["title"] in request.json["content"]
+    assert "[See the result](https://bench.example/campaigns/1/)" in request.json["content"]
 
 
 _SIGNED_IN = {"access_token": "t", "user_id": "@bot:home", "home_server": "home", "room_id": "!r:h"}
@@ -208,10 +211,10 @@ def test_teams_gets_an_adaptive_card(process):
 
 def test_its_program_ends_with_its_parent():
     """Standard input is all that keeps it."""
-    ended = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "campaigns.notifications.sender"],
         cwd=settings.BASE_DIR,
         stdin=subprocess.DEVNULL,
         timeout=30,
     )
-    assert ended.returncode == 0
+    assert done.returncode == 0

@@ -2,8 +2,8 @@
 are holds for those who come at the same time, too.
 """
 
-import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
@@ -38,16 +38,16 @@ from campaigns.operations.services.load_control import announce_host
 from campaigns.plans.services import create_plan
 from campaigns.targets import services as targets
 from tests.engine.scenes import (
-    at_once,
     draft,
     end,
     finish,
     host,
     machine,
+    one_behind_the_other,
     owner_of,
     running,
     second,
-    settled,
+    settle,
     started,
 )
 from tests.factories import (
@@ -69,7 +69,7 @@ AN_HOUR = plan_spec(model="open", rate_per_s=1, duration_s=3600)
 
 
 @pytest.fixture
-def capped(project):
+def with_caps(project):
     """The project with caps of its own."""
 
     def cap(**caps) -> Project:
@@ -86,41 +86,41 @@ def of_an_hour(project, repeats: int = 1):
     return campaign
 
 
-def started_like(begun) -> None:
+def started_like(original) -> None:
     """Another of its kind at a target of its own, without asking again whether it may start."""
     fields = ("repeats", "order", "pause_s", "started_at", "opened_at")
-    campaign = make_campaign(begun.project, **{name: getattr(begun, name) for name in fields})
-    target = make_target(begun.project)
+    campaign = make_campaign(original.project, **{name: getattr(original, name) for name in fields})
+    target = make_target(original.project)
     endpoint = make_endpoint(target, host=machine(target.pk))
-    make_run(make_test(campaign, begun.tests.get().plan_version, endpoint=endpoint))
+    make_run(make_test(campaign, original.tests.get().plan_version, endpoint=endpoint))
 
 
-def used(project, cap):
+def use_of_cap(project, cap):
     return next(use for use in use_of(project) if use.cap is cap)
 
 
 class TestActiveRuns:
-    def test_no_more_are_admitted_than_the_cap_and_the_next_says_why(self, capped):
-        project = capped(RUNS=2)
+    def test_no_more_are_admitted_than_the_cap_and_the_next_says_why(self, with_caps):
+        project = with_caps(RUNS=2)
         host(slots=9)
         campaigns = [started(project) for _ in range(3)]
         assert dispatch.admit_runs() == 2
         assert waiting_reason(campaigns[2]).startswith("Payments has 2 of at most 2 active runs.")
         Run.objects.filter(state="preparing").update(stop_requested="user")
-        settled(campaigns[0].runs.get())
+        settle(campaigns[0].runs.get())
         assert dispatch.admit_runs() == 1
 
-    def test_the_runs_of_other_projects_begin_meanwhile(self, capped, alice):
+    def test_the_runs_of_other_projects_begin_meanwhile(self, with_caps, alice):
         host(slots=9)
-        full = capped(RUNS=1)
+        full = with_caps(RUNS=1)
         started(full), started(full)
         started(make_project("Shop", owner=alice))
         assert dispatch.admit_runs() == 2
 
 
 class TestShareOfTheHosts:
-    def test_the_runs_of_a_project_leave_the_rest_of_the_slots_to_others(self, capped, alice):
-        project = capped(SLOT_PERCENT=50)
+    def test_the_runs_of_a_project_leave_the_rest_of_the_slots_to_others(self, with_caps, alice):
+        project = with_caps(SLOT_PERCENT=50)
         host(slots=8)
         campaigns = [started(project, injectors=n) for n in (3, 2, 1)]
         assert dispatch.admit_runs() == 1  # the last one would fit, but would keep the second out
@@ -130,8 +130,8 @@ class TestShareOfTheHosts:
         started(make_project("Shop", owner=alice), injectors=5)
         assert dispatch.admit_runs() == 1
 
-    def test_a_run_on_each_core_fills_no_installation_although_its_slots_are_free(self, capped):
-        project = capped(SLOT_PERCENT=50)
+    def test_a_run_on_each_core_fills_no_installation_although_its_slots_are_free(self, with_caps):
+        project = with_caps(SLOT_PERCENT=50)
         announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
         campaigns = [started(project) for _ in range(2)]
         assert dispatch.admit_runs() == 1
@@ -139,39 +139,39 @@ class TestShareOfTheHosts:
             "Payments has 1 of at most 1 active run (50\u202f% of 2 at once)."
         )
 
-    def test_what_needs_more_than_the_share_is_refused_at_its_start(self, capped, as_alice):
-        project = capped(SLOT_PERCENT=50)
+    def test_what_needs_more_than_the_share_is_refused_at_its_start(self, with_caps, as_alice):
+        project = with_caps(SLOT_PERCENT=50)
         host(slots=8)
         campaign = draft(project, injectors=5)
         with pytest.raises(Refused, match="needs 5 injector slots at once; Payments may have 4"):
             start_campaign(by=as_alice, campaign=campaign)
 
-    def test_a_run_that_no_longer_fits_a_smaller_share_waits_and_blocks_nobody(self, capped):
-        project = capped()
+    def test_a_run_that_no_longer_fits_a_smaller_share_waits_and_blocks_nobody(self, with_caps):
+        project = with_caps()
         host(slots=8)
         large, small = started(project, injectors=5), started(project)
-        project = capped(SLOT_PERCENT=50)
+        project = with_caps(SLOT_PERCENT=50)
         assert dispatch.admit_runs() == 1
         assert small.runs.get().state == "preparing"
         assert waiting_reason(large).startswith("Each run needs 5 injector slots at once; Payments")
 
     def test_it_is_a_cap_of_servers_unless_an_administrator_sets_one(self, project, settings):
         host(slots=12)
-        assert used(project, SLOTS).most is None
+        assert use_of_cap(project, SLOTS).most is None
         settings.CAPS = {**settings.CAPS, "SLOT_PERCENT": 75}
-        assert (used(project, SLOTS).most, used(project, SLOTS).ceiling.of) == (
+        assert (use_of_cap(project, SLOTS).most, use_of_cap(project, SLOTS).ceiling.of) == (
             9,
             "75\u202f% of 12",
         )
-        assert (used(project, RUNS).most, used(project, RUNS).ceiling.of) == (8, "")
+        assert (use_of_cap(project, RUNS).most, use_of_cap(project, RUNS).ceiling.of) == (8, "")
 
 
 class TestTurns:
     @pytest.mark.long
     def test_thirty_campaigns_of_one_project_do_not_starve_another(self, project, alice):
-        begun = started(project)
+        first = started(project)
         for _ in range(29):
-            started_like(begun)
+            started_like(first)
         few = started(make_project("Shop", owner=alice), n_tests=3)
         order = []
         for _ in range(6):
@@ -180,7 +180,7 @@ class TestTurns:
             run = Run.objects.get(state="preparing")
             order.append(run.campaign == few)
             Run.objects.filter(pk=run.pk).update(stop_requested="user")
-            settled(run)
+            settle(run)
         assert order == [False, True, False, True, False, True]
 
     def test_free_slots_are_shared(self, project, alice):
@@ -199,50 +199,50 @@ class TestTurns:
                 started(project)
             host(slots=1)
             Run.objects.filter(state="preparing").update(state="queued")
-            with CaptureQueriesContext(connection) as caught:
+            with CaptureQueriesContext(connection) as queries:
                 assert dispatch.admit_runs() == 1
-            counts.append(len(caught))
+            counts.append(len(queries))
         assert counts[0] == counts[1] <= 20
 
 
 class TestLoadHours:
-    def test_what_was_used_and_what_is_queued_count_with_what_is_started(self, capped, as_alice):
-        project = capped(LOAD_HOURS=4)
+    def test_what_was_used_and_what_is_queued_count_with_what_is_started(self, with_caps, as_alice):
+        project = with_caps(LOAD_HOURS=4)
         first = of_an_hour(project, repeats=2)
         start_campaign(by=as_alice, campaign=first, anyway=True)
         run = first.runs.first()
         finish(run, ended_ago_s=60)
         Run.objects.filter(pk=run.pk).update(t0=db_now(-60 - 5400))
-        use = used(project, LOAD_HOURS)
+        use = use_of_cap(project, LOAD_HOURS)
         assert (round(use.used), use.planned) == (5400, 3600)
         with pytest.raises(Refused, match=r"2\.50 of at most 4\.00 hours .* would add 2\.00"):
             start_campaign(by=as_alice, campaign=of_an_hour(project, repeats=2), anyway=True)
         start_campaign(by=as_alice, campaign=of_an_hour(project), anyway=True)
 
-    def test_what_an_active_run_still_has_to_send_counts(self, capped, as_alice):
-        project = capped(LOAD_HOURS=2)
+    def test_what_an_active_run_still_has_to_send_counts(self, with_caps, as_alice):
+        project = with_caps(LOAD_HOURS=2)
         campaign = of_an_hour(project)
         start_campaign(by=as_alice, campaign=campaign, anyway=True)
         host(slots=1)
         dispatch.admit_runs()
         campaign.runs.update(t0=db_now(-600))
-        use = used(project, LOAD_HOURS)
+        use = use_of_cap(project, LOAD_HOURS)
         assert (round(use.used), round(use.planned)) == (600, 3000)
 
-    def test_what_was_sent_more_than_a_day_ago_is_free_again(self, capped, as_alice):
-        project = capped(LOAD_HOURS=1)
+    def test_what_was_sent_more_than_a_day_ago_is_free_again(self, with_caps, as_alice):
+        project = with_caps(LOAD_HOURS=1)
         campaign = of_an_hour(project)
         start_campaign(by=as_alice, campaign=campaign, anyway=True)
         finish(campaign.runs.get(), ended_ago_s=24 * 3600 - 600)
         campaign.runs.update(t0=db_now(-25 * 3600))
-        assert round(used(project, LOAD_HOURS).used) == 600
+        assert round(use_of_cap(project, LOAD_HOURS).used) == 600
 
     def test_one_campaign_sends_at_most_a_day_of_load_a_day(self, project, as_alice):
         start_campaign(by=as_alice, campaign=of_an_hour(project, repeats=50), anyway=True)
-        assert used(project, LOAD_HOURS).planned == 24 * 3600
+        assert use_of_cap(project, LOAD_HOURS).planned == 24 * 3600
 
-    def test_more_blocks_need_room_too(self, capped, as_alice):
-        project = capped(LOAD_HOURS=2)
+    def test_more_blocks_need_room_too(self, with_caps, as_alice):
+        project = with_caps(LOAD_HOURS=2)
         campaign = of_an_hour(project)
         start_campaign(by=as_alice, campaign=campaign, anyway=True)
         with pytest.raises(Refused, match=r"This would add 2\.00"):
@@ -252,8 +252,8 @@ class TestLoadHours:
 
 
 class TestStoredBytes:
-    def test_a_start_is_refused_when_its_results_have_no_room(self, capped, as_alice):
-        project = capped(STORED_GB=1)
+    def test_a_start_is_refused_when_its_results_have_no_room(self, with_caps, as_alice):
+        project = with_caps(STORED_GB=1)
         done = started(project).runs.get()
         RunUse.objects.filter(run=done).update(seconds_bytes=995_000_000, planned_bytes=0)
         with pytest.raises(Refused, match=r"0\.995 of at most 1\.00 GB .* would add 0\.006"):
@@ -263,12 +263,12 @@ class TestStoredBytes:
         run, (lease,) = running(project)
         record_seconds(lease=lease, seconds=[second(number) for number in range(5)])
         mark_done(lease=lease, end=end())
-        use = settled(run).use
+        use = settle(run).use
         assert use.n_seconds == 5
         assert use.seconds_bytes > 5 * 100
         assert use.summary_bytes > 500
-        assert used(project, STORED_GB).used == use.seconds_bytes + use.summary_bytes
-        assert used(project, STORED_GB).planned == 0
+        assert use_of_cap(project, STORED_GB).used == use.seconds_bytes + use.summary_bytes
+        assert use_of_cap(project, STORED_GB).planned == 0
 
     def test_the_seconds_of_the_target_s_machine_count_with_those_of_the_injectors(self, project):
         run, _ = running(project)
@@ -282,14 +282,14 @@ class TestStoredBytes:
 
 
 class TestCounts:
-    def test_plans(self, capped, as_alice):
-        project = capped(PLANS=1)
+    def test_plans(self, with_caps, as_alice):
+        project = with_caps(PLANS=1)
         create_plan(by=as_alice, project=project, name="one", spec=plan_spec())
         with pytest.raises(Refused, match=r"1 of at most 1 plan\. Delete plans that no campaign"):
             create_plan(by=as_alice, project=project, name="two", spec=plan_spec())
 
-    def test_campaigns_but_a_draft_can_be_edited(self, capped, as_alice):
-        project = capped(CAMPAIGNS=1)
+    def test_campaigns_but_a_draft_can_be_edited(self, with_caps, as_alice):
+        project = with_caps(CAMPAIGNS=1)
         only = draft(project)
         with pytest.raises(Refused, match=r"1 of at most 1 campaign\. Delete campaigns"):
             repeat_campaign(by=as_alice, campaign=only)
@@ -331,18 +331,18 @@ def test_an_administrator_sets_a_projects_own_caps_and_nobody_else(project, as_a
 
 
 def first_and_second(act: Callable[[str], object]) -> list[str]:
-    """What becomes of two that are asked for together; neither is stored at once."""
+    """What becomes of two, the second asked for before the first is stored."""
 
-    def do(name: str) -> str:
+    def do(name: str, hold=lambda: None) -> str:
         try:
             with transaction.atomic():
                 act(name)
-                time.sleep(0.4)
+                hold()
         except Refused:
             return "refused"
         return "made"
 
-    return sorted(at_once(lambda: do("one"), lambda: do("two")))
+    return one_behind_the_other(partial(do, "one"), partial(do, "two"))
 
 
 def exporter(by, project, name):

@@ -1,7 +1,5 @@
 """Pages of administrators: load under way, caps, storage, the audit log."""
 
-import csv
-import io
 import re
 
 import pytest
@@ -24,7 +22,7 @@ from campaigns.operations.services.load_control import (
 from tests.campaigns.campaign_form import cells, fields
 from tests.engine.scenes import draft, host, owner_of, started
 from tests.factories import make_campaign, make_plan, make_user, store_second
-from tests.pages import page_text, text_of
+from tests.pages import csv_rows, page_text, text_of
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -49,10 +47,10 @@ def test_it_lists_who_puts_what_under_which_load(adam, project):
     start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
     host(slots=1)
     dispatch.admit_runs()
-    run, shown = campaign.runs.get(), page(adam)
+    run, text = campaign.runs.get(), page(adam)
     places = (project.name, campaign.name, run.frozen.target, str(run.frozen.endpoint))
     for words in (*places, f"<td>{campaign.created_by}</td>", "137", "1 active run"):
-        assert words in shown
+        assert words in text
 
 
 def test_all_load_stops_and_every_page_says_so_until_it_is_allowed(as_editor, project, run):
@@ -66,19 +64,19 @@ def test_all_load_stops_and_every_page_says_so_until_it_is_allowed(as_editor, pr
     assert "Load is off" not in as_editor.get(lists).content.decode()
 
 
-@pytest.mark.parametrize("shown", ["campaign-list", "campaign-detail", "campaign-estimate"])
-def test_while_load_is_off_no_page_says_when_something_will_end(as_editor, project, shown):
+@pytest.mark.parametrize("name", ["campaign-list", "campaign-detail", "campaign-estimate"])
+def test_while_load_is_off_no_page_says_when_something_will_end(as_editor, project, name):
     campaign = started(project, n_tests=2)
     test = campaign.tests.first()
 
     def says_when() -> bool:
-        number = campaign.pk if shown == "campaign-detail" else project.pk
-        address = reverse(shown, args=[number])
-        if shown != "campaign-estimate":
+        number = campaign.pk if name == "campaign-detail" else project.pk
+        address = reverse(name, args=[number])
+        if name != "campaign-estimate":
             answer = as_editor.get(address)
         else:
-            ticked = cells(test.plan_version, test.endpoint.target, ("http", "new"))
-            answer = as_editor.post(address, fields(ticked))
+            ticks = cells(test.plan_version, test.endpoint.target, ("http", "new"))
+            answer = as_editor.post(address, fields(ticks))
         words = r"ends about \d|about \d[^<]* left|Ends</dt> <dd> \d"
         return bool(re.search(words, text_of(answer)))
 
@@ -116,9 +114,9 @@ def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
     assert reverse("project-use", args=[project.pk]) in page_text(
         client, "project-members", project.pk
     )
-    shown = page_text(client, "project-use", project.pk)
-    assert '<td class="num">1</td> <td class="num"></td> <td class="num">4</td>' in shown
-    assert 'value="0.250"' in shown
+    text = page_text(client, "project-use", project.pk)
+    assert '<td class="num">1</td> <td class="num"></td> <td class="num">4</td>' in text
+    assert 'value="0.250"' in text
 
 
 def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
@@ -134,7 +132,7 @@ def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
 
 
 @pytest.fixture
-def measured(run):
+def measured_run(run):
     """A run with five seconds, of which it is known what they take."""
     for number in range(5):
         store_second(run, make_second(number, [1000, 2000]))
@@ -181,7 +179,7 @@ def test_a_large_run_is_measured_by_a_sample(run, monkeypatch):
     assert RunUse.objects.get().seconds_bytes == pytest.approx(exact, rel=0.05)
 
 
-def test_kinds_add_up_to_all_tables(measured, django_assert_num_queries):
+def test_kinds_add_up_to_all_tables(measured_run, django_assert_num_queries):
     with django_assert_num_queries(1):
         kinds = stored_kinds()
     assert [kind.name for kind in kinds][-1] == "All other tables"
@@ -189,19 +187,19 @@ def test_kinds_add_up_to_all_tables(measured, django_assert_num_queries):
 
 
 @pytest.fixture
-def shared(as_bob, project):
+def share_link(as_bob, project):
     campaign = make_campaign(project, "=nightly")
     tokens.create_share(by=as_bob, project=project, campaign=campaign, days=7)
 
 
-def test_an_owner_reads_who_did_what(client, alice, project, shared):
+def test_an_owner_reads_who_did_what(client, alice, project, share_link):
     client.force_login(alice)
     page = client.get(reverse("audit", args=[project.pk])).content.decode()
     assert "link to =nightly, 7 days" in page
     assert '<th scope="row">bob' in page
 
 
-def test_an_administrator_reads_everything_page_by_page(client, as_adam, project, shared):
+def test_an_administrator_reads_everything_page_by_page(client, as_adam, project, share_link):
     for number in range(120):
         tokens.create_token(by=as_adam, name=f"token {number}", scope="read", days=1)
     client.force_login(as_adam.user)
@@ -212,9 +210,8 @@ def test_an_administrator_reads_everything_page_by_page(client, as_adam, project
     assert project.name in older.content.decode()
 
 
-def test_the_file_has_a_row_each_and_no_formula(client, alice, project, shared):
+def test_the_file_has_a_row_each_and_no_formula(client, alice, project, share_link):
     client.force_login(alice)
-    answer = client.get(reverse("audit-csv", args=[project.pk]))
-    (row,) = csv.DictReader(io.StringIO(answer.content.decode()))
+    (row,) = csv_rows(client.get(reverse("audit-csv", args=[project.pk])))
     assert (row["who"], row["deed"], row["project"]) == ("bob", "shared", project.name)
     assert row["what"].startswith("link to")

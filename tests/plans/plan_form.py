@@ -11,6 +11,11 @@ def typed_plan(preset="over-10", **fields):
     return {**initial_of(PRESETS[preset].name, PRESETS[preset].spec), **fields}
 
 
+def as_sent(values: dict) -> dict:
+    """What a browser sends of these values."""
+    return {name: value for name, value in values.items() if value not in (None, False)}
+
+
 def save(client, project, preset="over-10", **fields):
     """Post the form of a new plan."""
     return client.post(reverse("plan-new", args=[project.pk]), typed_plan(preset, **fields))

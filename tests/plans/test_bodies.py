@@ -55,10 +55,8 @@ def test_versions_runs_and_requests_keep_its_digest_and_the_order_has_its_bytes(
     dispatch.admit_runs()
     (lease,) = claim(campaign.runs.get(state="preparing"))
     assert lease.order["bodies"] == {digest: ENCODED}
-    stored = json.dumps(
-        [*Run.objects.values_list("snapshot"), *Probe.objects.values_list("request")]
-    )
-    assert len(stored) < 20_000
+    text = json.dumps([*Run.objects.values_list("snapshot"), *Probe.objects.values_list("request")])
+    assert len(text) < 20_000
     assert StoredBody.objects.count() == 1
 
 
@@ -99,10 +97,10 @@ def test_a_plan_of_8_mib_is_taken_over_rest_and_read_as_a_digest(project, alice)
     data = base64.b64encode(bytes(8 * 1024 * 1024)).decode()
     spec = spec_of({**STEP, "body_file": data})
     began_s = time.thread_time()
-    made = api.post(
+    answer = api.post(
         "/api/v1/plans/", {"project": project.pk, "name": "big", "spec": spec}, format="json"
     )
-    assert made.status_code == 201, made.content[:500]
+    assert answer.status_code == 201, answer.content[:500]
     assert time.thread_time() - began_s < 5
-    assert len(made.content) < 10_000
+    assert len(answer.content) < 10_000
     assert len(StoredBody.objects.get().data) == 8 * 1024 * 1024

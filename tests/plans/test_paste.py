@@ -32,11 +32,13 @@ def paste(as_editor, project):
 
 
 def test_several_requests_are_chosen_from_and_third_parties_are_left_out(as_editor, project, paste):
-    typed = as_editor.post(reverse("project-measure", args=[project.pk]), {"what": json.dumps(HAR)})
-    page = text_of(typed)
+    choice = as_editor.post(
+        reverse("project-measure", args=[project.pk]), {"what": json.dumps(HAR)}
+    )
+    page = text_of(choice)
     assert 'https://ads.example <span class="note">another origin' in page
     assert "Left out: the header Connection" in page
-    assert typed.context["ticked"] == {0, 1, 2}
+    assert choice.context["ticked"] == {0, 1, 2}
     assert not Probe.objects.exists()
     answer = paste(what=json.dumps(HAR), chosen=["0", "1"], choose="1")
     version = PlanVersion.objects.get()
@@ -65,15 +67,15 @@ def test_one_request_is_a_plan_at_once_with_its_secret_apart(as_editor, paste):
 
 
 def test_what_some_requests_are_signed_with_goes_with_all(as_editor, paste):
-    signed = "curl -H 'Authorization: Bearer tok' http://shop.example/me"
+    with_token = "curl -H 'Authorization: Bearer tok' http://shop.example/me"
     login = "curl http://shop.example/login -d a=1"
-    answer = paste(what=f"{login}\n{signed}", chosen=["0", "1"], choose="1")
+    answer = paste(what=f"{login}\n{with_token}", chosen=["0", "1"], choose="1")
     version = PlanVersion.objects.get()
     assert version.spec["auth"]["kind"] == "bearer"
     assert PlanSecret.objects.filter(plan=version.plan).exists()
     assert "Its credentials go with every request." in text_of(as_editor.get(answer.url))
     answer = paste(
-        what=f"{signed}\n{signed}".replace("tok", "two", 1), chosen=["0", "1"], choose="1"
+        what=f"{with_token}\n{with_token}".replace("tok", "two", 1), chosen=["0", "1"], choose="1"
     )
     assert "A plan has one user or token." in text_of(answer)
 
@@ -102,8 +104,8 @@ def test_what_cannot_be_read_is_said_beside_what_was_pasted(paste, text, words):
 
 def test_a_windows_command_is_tried_as_it_was_copied(as_editor, project):
     as_editor.post(reverse("project-measure", args=[project.pk]), {"what": CHROME_CMD})
-    typed = Probe.objects.filter(endpoint__scheme="https").get()
-    assert typed.request["body"] == '{"name":"50% off"}'
+    probe = Probe.objects.filter(endpoint__scheme="https").get()
+    assert probe.request["body"] == '{"name":"50% off"}'
 
 
 def test_the_api_reads_requests_and_answers_no_secret(as_editor, project):
@@ -126,9 +128,9 @@ PAYLOAD = b'{"id": 7}'
 
 
 def test_the_file_of_a_command_is_asked_for_and_nothing_else_again(as_editor, project, paste):
-    asked = paste(what=FILE_COMMAND)
-    assert "Choose <b>dir/p.json</b>" in asked.content.decode()
-    assert asked.context["text"] == FILE_COMMAND
+    answer = paste(what=FILE_COMMAND)
+    assert "Choose <b>dir/p.json</b>" in answer.content.decode()
+    assert answer.context["text"] == FILE_COMMAND
     assert not PlanVersion.objects.exists()
     paste(what=FILE_COMMAND, choose="1", file_0=SimpleUploadedFile("p.json", PAYLOAD))
     version = PlanVersion.objects.get()
@@ -139,16 +141,16 @@ def test_the_file_of_a_command_is_asked_for_and_nothing_else_again(as_editor, pr
 
 def test_only_the_files_of_chosen_requests_are_asked_for(paste):
     text = f"{FILE_COMMAND}\n{FILE_COMMAND.replace('dir/p.json', 'q')}"
-    asked = paste(what=text, chosen=["1"], choose="1")
-    assert asked.context["files"] == [(1, "q")]
+    answer = paste(what=text, chosen=["1"], choose="1")
+    assert answer.context["files"] == [(1, "q")]
     paste(what=text, chosen=["1"], choose="1", file_1=SimpleUploadedFile("q", b"\xff"))
     assert PlanVersion.objects.get().spec["steps"][0]["body_file"] == "/w=="
 
 
 def test_a_test_request_with_a_file_waits_for_it(as_editor, project):
     address = reverse("project-measure", args=[project.pk])
-    asked = as_editor.post(address, {"what": FILE_COMMAND})
-    assert (asked.context["files"], asked.context["text"]) == ([(0, "dir/p.json")], FILE_COMMAND)
+    answer = as_editor.post(address, {"what": FILE_COMMAND})
+    assert (answer.context["files"], answer.context["text"]) == ([(0, "dir/p.json")], FILE_COMMAND)
     assert not Probe.objects.exists()
     upload = SimpleUploadedFile("p.json", PAYLOAD)
     as_editor.post(address, {"what": FILE_COMMAND, "file_0": upload})

@@ -19,8 +19,8 @@ SPEC = {
 
 
 def create(api, project, **changes):
-    given = {"project": project.pk, "name": "shop", "spec": SPEC | changes}
-    return api.post(PLANS, given, content_type="application/json")
+    body = {"project": project.pk, "name": "shop", "spec": SPEC | changes}
+    return api.post(PLANS, body, content_type="application/json")
 
 
 def test_a_plan_with_flows_is_read_back_and_estimated(api, project):
@@ -32,9 +32,9 @@ def test_a_plan_with_flows_is_read_back_and_estimated(api, project):
     assert spec["thresholds"][0]["flow"] == "buy"
     endpoint = make_endpoint(make_target(project), "http")
     cells = [{"plan": plan["id"], "endpoint": endpoint.pk}]
-    asked = {"project": project.pk, "repeats": 2, "order": "blocks", "cells": cells}
-    found = api.post("/api/v1/campaigns/estimate/", asked, content_type="application/json").json()
-    assert (found["sessions"], found["requests"]) == ({"browse": 180, "buy": 20}, 380)
+    body = {"project": project.pk, "repeats": 2, "order": "blocks", "cells": cells}
+    cost = api.post("/api/v1/campaigns/estimate/", body, content_type="application/json").json()
+    assert (cost["sessions"], cost["requests"]) == ({"browse": 180, "buy": 20}, 380)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import PlanVersion
 from campaigns.plans.forms.plans import PlanForm, initial_of
 from tests.pages import text_of
-from tests.plans.plan_form import save
-from tests.typed_forms import typed
+from tests.plans.plan_form import as_sent, save
+from tests.typed_forms import form_data
 
 pytestmark = pytest.mark.django_db
 PATHS = {"path": "/", "step2_path": "/list", "step3_path": "/cart", "step4_path": "/pay"}
@@ -33,7 +33,7 @@ def test_a_flow_has_the_steps_up_to_the_next_heading(as_editor, project):
     assert version.spec["flows"] == FLOWS
     assert {name: initial_of("", version.spec)[name] for name in SHOP} == SHOP
     page = as_editor.get(reverse("plan-edit", args=[version.plan_id])).content
-    as_editor.post(reverse("plan-edit", args=[version.plan_id]), typed(page, warm_up_s="1"))
+    as_editor.post(reverse("plan-edit", args=[version.plan_id]), form_data(page, warm_up_s="1"))
     assert PlanVersion.objects.get(number=2).spec["flows"] == FLOWS
 
 
@@ -46,10 +46,9 @@ def test_the_preview_says_about_how_many_sessions_each_flow_has(as_editor, proje
     """Of further steps it gets what is typed, and does not read them."""
     load = {"model": "over", "over_s": "10", "requests": "105", "arrival_unit": "session"}
     data = initial_of("", PRESETS["ab"].spec) | FOUR | SHOP | load
-    sent = {name: value for name, value in data.items() if value is not None}
-    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), sent)
-    shown = answer.context["preview"]
-    assert (shown.requests, shown.sessions) == ("294", "94 browse, 10 buy")
+    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), as_sent(data))
+    summary = answer.context["preview"]
+    assert (summary.requests, summary.sessions) == ("294", "94 browse, 10 buy")
     assert "about 94 browse, 10 buy" in text_of(answer)
 
 

@@ -11,6 +11,7 @@ from campaigns.models import SavedPlan
 from campaigns.plans.forms.plan_fields import LOAD, PLAN, TIMEOUTS
 from campaigns.plans.forms.plan_steps import EXCHANGE, ORDER, VARIABLES
 from campaigns.plans.forms.plans import AUTH, SESSION, THINK_TIME, PlanForm, initial_of
+from tests.plans.plan_form import as_sent
 
 pytestmark = pytest.mark.django_db
 OPEN = {"model": "open", "rate_per_s": "5", "stop": "requests", "requests": "9"}
@@ -113,22 +114,18 @@ CHOICES += ["method", "body_kind", "rate_shape", "stop", "protocol", "ws_kind", 
 TICKS = {name for name, row in ROWS.items() if row.kind is bool} - {"ws_kind"}
 
 
-def typed_values(**given):
+def typed_values(**fields):
     """The form as a browser sends it."""
-    values = {**initial_of("my plan", PRESETS["ab"].spec), **given}
-    return {
-        name: "on" if value is True else value
-        for name, value in values.items()
-        if value not in (None, False)
-    }
+    values = as_sent(initial_of("my plan", PRESETS["ab"].spec) | fields)
+    return {name: "on" if value is True else value for name, value in values.items()}
 
 
 @pytest.fixture
 def answer_to(client, project, bob):
     client.force_login(bob)
 
-    def post(**given):
-        data = typed_values(**given)
+    def post(**fields):
+        data = typed_values(**fields)
         answer = client.post(reverse("plan-new", args=[project.pk]), data)
         return data, answer
 
@@ -150,8 +147,8 @@ def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to):
         assert not form.non_field_errors()
         for each, value in data.items():
             if each in form.fields and each not in {"secret"}:
-                kept = form[each].value()
-                assert kept == value or str(kept) == str(value) or kept is True, each
+                echo = form[each].value()
+                assert echo == value or str(echo) == str(value) or echo is True, each
         assert closed_over_errors(page) == []
         for sentence in (each for name in wrong for each in form.errors[name]):
             assert sentence.split("’")[0].split("'")[0][:25] in page.replace("&#x27;", "'")
@@ -176,8 +173,7 @@ def test_a_choice_that_is_none_is_refused_in_words(answer_to):
 @pytest.mark.parametrize("protocol", ["http", "websocket"])
 def test_a_new_form_is_a_plan_as_it_stands(client, project, bob, protocol):
     client.force_login(bob)
-    shown = {field.name: field.value() for field in PlanForm()}
-    data = {name: value for name, value in shown.items() if value not in (None, False)}
+    data = as_sent({field.name: field.value() for field in PlanForm()})
     data |= {"name": "new", "protocol": protocol}
     assert client.post(reverse("plan-new", args=[project.pk]), data).status_code == 302
 
@@ -189,6 +185,6 @@ def test_a_secret_is_never_written_into_the_page_again(answer_to):
 
 
 def test_every_field_of_the_form_is_tried_here():
-    tried = {name for _, wrong in TRIED for name in wrong} | set(CHOICES)
+    names = {name for _, wrong in TRIED for name in wrong} | set(CHOICES)
     free = {"n_steps", "label", "secret", "forget_secret", "kept", *TICKS}
-    assert set(PlanForm().fields) - tried == free
+    assert set(PlanForm().fields) - names == free

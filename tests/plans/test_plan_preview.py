@@ -8,17 +8,15 @@ from django.urls import reverse
 
 from campaigns.campaigns.queries.campaign_grid import grid_of
 from campaigns.campaigns.queries.cells import CampaignCell
-from campaigns.campaigns.services.campaigns import create_campaign
-from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import PlanSecret, PlanVersion
 from campaigns.plans.forms.plans import initial_of
+from tests.engine.scenes import create
 from tests.factories import make_endpoint, make_plan, make_target
-from tests.plans.plan_form import save
+from tests.plans.plan_form import as_sent, save, typed_plan
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -31,9 +29,8 @@ def preview(as_editor, project):
     """Asks for the preview of a preset's form with these fields; answers context and text."""
 
     def ask(key="over-10", **fields):
-        data = {**initial_of(PRESETS[key].name, PRESETS[key].spec), **fields}
-        sent = {name: value for name, value in data.items() if value is not None}
-        answer = as_editor.post(reverse("plan-preview", args=[project.pk]), sent)
+        data = as_sent(typed_plan(key, **fields))
+        answer = as_editor.post(reverse("plan-preview", args=[project.pk]), data)
         assert answer.status_code == 200
         return answer.context, answer.content.decode()
 
@@ -41,15 +38,15 @@ def preview(as_editor, project):
 
 
 def test_a_load_says_duration_requests_and_highest_percentile(preview):
-    shown = preview(requests="1,000", warm_up_s="5")[0]["preview"]
-    assert (shown.duration, shown.requests, shown.percentile) == ("15 s", "1,000", "p99")
+    summary = preview(requests="1,000", warm_up_s="5")[0]["preview"]
+    assert (summary.duration, summary.requests, summary.percentile) == ("15 s", "1,000", "p99")
 
 
 def test_stages_are_counted_and_drawn(preview):
     stages = {"rate_shape": "stages", "stages": "30: 10\n60: 10-50\n5: 0"}
-    shown = preview(model="open", **stages)[0]["preview"]
-    assert shown.requests == "2,100"
-    (chart,) = shown.charts.panels
+    summary = preview(model="open", **stages)[0]["preview"]
+    assert summary.requests == "2,100"
+    (chart,) = summary.charts.panels
     assert list(chart.series[0].y) == [10, 10, 10, 50, 0, 0]
 
 
@@ -64,8 +61,8 @@ def test_of_what_is_wrong_the_last_preview_stays(preview, fields):
 
 
 def test_what_a_preview_does_not_depend_on_need_not_be_right(preview):
-    shown = preview(path="no slash", headers="Host: x", expected_status="ok")[0]["preview"]
-    assert shown.requests == "100"
+    summary = preview(path="no slash", headers="Host: x", expected_status="ok")[0]["preview"]
+    assert summary.requests == "100"
 
 
 def test_the_page_shows_the_preview_before_a_script_asks_for_one(as_editor, project):
@@ -104,11 +101,11 @@ def test_the_page_shows_the_preview_before_a_script_asks_for_one(as_editor, proj
 def test_the_largest_plans_are_previewed_in_a_moment(preview, fields):
     assert preview(**fields)[0]["problem"] == ""  # and the templates are compiled
 
-    def least_cpu_s(**given):
+    def least_cpu_s(**values):
         took_s = []
         for _ in range(3):
             began = time.process_time()
-            preview(**given)
+            preview(**values)
             took_s.append(time.process_time() - began)
         return min(took_s)
 
@@ -116,9 +113,11 @@ def test_the_largest_plans_are_previewed_in_a_moment(preview, fields):
 
 
 def test_what_only_the_target_decides_is_said_to_depend_on_it(preview):
-    shown = preview(model="closed", connections="5", stop="duration", duration_s="30")[0]["preview"]
+    summary = preview(model="closed", connections="5", stop="duration", duration_s="30")[0][
+        "preview"
+    ]
     depends = "depends on the target"
-    assert (shown.duration, shown.requests, shown.percentile) == ("30 s", depends, depends)
+    assert (summary.duration, summary.requests, summary.percentile) == ("30 s", depends, depends)
 
 
 EXCHANGE = {"path": "/feed", "messages": 5, "size_bytes": 32, "subprotocols": ["chat"]}
@@ -150,11 +149,11 @@ def test_an_exchange_is_stored_and_comes_back_into_the_form(as_editor, project):
 
 
 def test_credentials_and_a_table_go_with_it_and_the_secret_is_shown_nowhere(as_editor, project):
-    given = {
+    credentials = {
         "ws_path": "/${room}", "ws_headers": "", "csv": "room\na\n", "row_order": "random",
         "auth_kind": "basic", "auth_user": "ann", "secret": "hunter2",
     }  # fmt: skip
-    save(as_editor, project, **{**FIELDS, **given})
+    save(as_editor, project, **{**FIELDS, **credentials})
     version = PlanVersion.objects.get()
     value = version.value()
     assert (value.auth.user, value.variables.csv) == ("ann", "room\na\n")
@@ -186,14 +185,14 @@ def target(project):
 def test_the_grid_offers_exchanges_on_websocket_endpoints_only(project, target):
     make_plan(project, name="http plan")
     websocket_plan(project)
-    offered = {
+    pairs = {
         (plan.plan.exchange is not None, arm.endpoint.scheme, str(arm.mode))
         for plan, arm in grid_of(project).cells.values()
     }
-    assert {each for each in offered if each[0]} == {
+    assert {each for each in pairs if each[0]} == {
         (True, "ws", "new"), (True, "wss", "new"), (True, "wss", "resumed"),
     }  # fmt: skip
-    assert {scheme for is_exchange, scheme, _ in offered if not is_exchange} == {"http", "https"}
+    assert {scheme for is_exchange, scheme, _ in pairs if not is_exchange} == {"http", "https"}
 
 
 @pytest.mark.parametrize(
@@ -205,18 +204,11 @@ def test_the_grid_offers_exchanges_on_websocket_endpoints_only(project, target):
     ],
 )
 def test_a_campaign_refuses_what_an_endpoint_does_not_speak(
-    make, scheme, needs, project, target, bob
+    make, scheme, needs, project, target, as_bob
 ):
     endpoint = target.endpoints.get(scheme=scheme)
     with pytest.raises(Refused, match=f"needs {needs} endpoint"):
-        create(project, bob, CampaignCell(make(project), endpoint, "new"))
-
-
-def create(project, user, cell):
-    return create_campaign(
-        by=Actor(user=user), project=project, name="c", cells=[cell], repeats=1, order="blocks",
-        pause_s=0,
-    )  # fmt: skip
+        create(as_bob, project, cells=[CampaignCell(make(project), endpoint, "new")])
 
 
 def test_a_preset_that_keeps_connections_opens_new_ones_for_websockets(as_editor, project):
@@ -228,11 +220,11 @@ def test_a_preset_that_keeps_connections_opens_new_ones_for_websockets(as_editor
 def test_what_only_http_has_is_left_out_whatever_its_hidden_fields_say(as_editor, project):
     """A browser posts them as well: somebody typed there before choosing WebSocket."""
     rows = {**fields_of(Plan), **fields_of(Load)}
-    hidden = {name: row for name, row in rows.items() if row.http_only and row.kind}
-    save(as_editor, project, **FIELDS, **{name: another(row) for name, row in hidden.items()})
-    stored = PlanVersion.objects.get().value()
-    for name, row in hidden.items():
-        assert getattr(stored if hasattr(stored, name) else stored.load, name) == row.default
+    http_rows = {name: row for name, row in rows.items() if row.http_only and row.kind}
+    save(as_editor, project, **FIELDS, **{name: another(row) for name, row in http_rows.items()})
+    plan = PlanVersion.objects.get().value()
+    for name, row in http_rows.items():
+        assert getattr(plan if hasattr(plan, name) else plan.load, name) == row.default
 
 
 def another(row: PlanField) -> str:

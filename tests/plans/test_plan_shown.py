@@ -17,7 +17,7 @@ CHOICES = {
 }
 
 
-def shown(model, **choices):
+def names_shown(model, **choices):
     return shown_fields(
         {name: values[0] for name, values in CHOICES.items()} | choices | {"model": model}
     )
@@ -31,11 +31,11 @@ def test_the_server_reads_a_condition_as_the_page_does():
 def test_every_field_that_a_model_uses_can_be_reached_and_no_other():
     for model in USES:
         ways = [dict(zip(CHOICES, values, strict=True)) for values in product(*CHOICES.values())]
-        assert set().union(*(shown(model, **way) for way in ways)) == USES[model]
+        assert set().union(*(names_shown(model, **way) for way in ways)) == USES[model]
 
 
 def test_what_is_chosen_decides_what_is_asked():
-    for model, chosen, asked, left_out in [
+    for model, choices, needs, left_out in [
         ("closed", {"stop": "duration"}, {"duration_s"}, {"requests"}),
         ("sequential", {"stop": "requests"}, {"requests"}, {"duration_s"}),
         # Gaps take the place of the rate and of the duration, stages that of rate and end.
@@ -52,6 +52,6 @@ def test_what_is_chosen_decides_what_is_asked():
         ("open", {}, {"arrival_unit"}, set()),
         ("open", {"protocol": "websocket"}, set(), {"arrival_unit"}),
     ]:
-        fields = shown(model, **chosen)
-        assert asked <= fields
+        fields = names_shown(model, **choices)
+        assert needs <= fields
         assert not left_out & fields

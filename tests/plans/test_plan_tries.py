@@ -41,7 +41,7 @@ def answer(**result):
     return probe
 
 
-def taken(value: str | None) -> list[dict]:
+def token_rules(value: str | None) -> list[dict]:
     rule = "token = json: $.token"
     return [{"rule": rule, "holds": value is not None, "came": "", "value": value}]
 
@@ -49,7 +49,7 @@ def taken(value: str | None) -> list[dict]:
 def test_the_next_step_is_sent_with_what_the_one_before_gave(send):
     assert send(cookies="on").context["awaited"]
     assert send(cookies="on").context["awaited"], "nothing more is sent while a response is awaited"
-    answer(rules=taken("a b"), headers=[["Set-Cookie", "sid=7; Path=/; HttpOnly"]])
+    answer(rules=token_rules("a b"), headers=[["Set-Cookie", "sid=7; Path=/; HttpOnly"]])
     page = send(cookies="on")
     second = Probe.objects.latest("pk")
     assert (Probe.objects.count(), second.request["path"]) == (2, "/me?t=a%20b")
@@ -64,7 +64,7 @@ def test_the_next_step_is_sent_with_what_the_one_before_gave(send):
 
 @pytest.mark.parametrize(
     "result",
-    [{"status": 404}, {"rules": taken(None)}, {"status": None, "error": "connect_refused"}],
+    [{"status": 404}, {"rules": token_rules(None)}, {"status": None, "error": "connect_refused"}],
 )
 def test_a_step_that_failed_is_the_last_and_its_response_is_open(send, result):
     send()

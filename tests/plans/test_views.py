@@ -18,7 +18,7 @@ from campaigns.models import PlanSecret, PlanVersion, StoredBody
 from campaigns.plans.forms.plans import GROUPS, MESSAGES, STEPS, PlanForm, initial_of, names_in
 from tests.factories import make_plan
 from tests.pages import text_of
-from tests.plans.plan_form import save
+from tests.plans.plan_form import as_sent, save, typed_plan
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -28,14 +28,9 @@ def new(project) -> str:
     return reverse("plan-new", args=[project.pk])
 
 
-def form(key: str = "over-10", **fields) -> dict:
-    return {**initial_of(PRESETS[key].name, PRESETS[key].spec), **fields}
-
-
-def sent(shown: PlanForm) -> dict:
+def sent(plan_form: PlanForm) -> dict:
     """What a browser sends of a form as it is shown."""
-    values = {field.name: field.value() for field in shown}
-    return {name: value for name, value in values.items() if value not in (None, False)}
+    return as_sent({field.name: field.value() for field in plan_form})
 
 
 def stored_spec(form: PlanForm) -> dict:
@@ -48,15 +43,15 @@ def test_a_preset_is_one_click_and_can_be_sent_as_it_is(as_editor, project):
     as_editor.post(address, sent(as_editor.get(address).context["form"]))
     assert PlanVersion.objects.get().spec == PRESETS["over-10"].spec
     for preset in PRESETS.values():
-        shown = PlanForm.of(preset.name, preset.spec)
-        assert stored_spec(PlanForm(sent(shown))) == preset.spec
+        plan_form = PlanForm.of(preset.name, preset.spec)
+        assert stored_spec(PlanForm(sent(plan_form))) == preset.spec
 
 
 def test_a_text_of_too_many_lines_is_refused_before_it_is_read(as_editor, project, monkeypatch):
     turns = []
     monkeypatch.setattr(requests.time, "sleep", turns.append)
     lines = dict.fromkeys(("headers", "extract", "thresholds", "stages"), "a: b\n" * 20_000)
-    answer = as_editor.post(new(project), form(**lines))
+    answer = as_editor.post(new(project), typed_plan(**lines))
     assert answer.status_code == 422
     errors = answer.context["form"].errors.as_data()
     assert {name: error.code for name, (error,) in errors.items()} == dict.fromkeys(
@@ -68,7 +63,7 @@ def test_a_text_of_too_many_lines_is_refused_before_it_is_read(as_editor, projec
 
 def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
     as_editor.post(
-        new(project), form(model="sequential", stop="requests", over_s="9", connections="x")
+        new(project), typed_plan(model="sequential", stop="requests", over_s="9", connections="x")
     )
     load = PlanVersion.objects.get().spec["load"]
     assert (load["model"], load["requests"], load["over_s"]) == ("sequential", 100, None)
@@ -187,8 +182,8 @@ TYPED_AND_STORED = [
 
 
 def test_what_is_typed_is_stored_and_comes_back():
-    for typed, stored in TYPED_AND_STORED:
-        data = form(**{"stop": "requests", "requests": "100"} | typed)
+    for fields, values in TYPED_AND_STORED:
+        data = typed_plan(**{"stop": "requests", "requests": "100"} | fields)
         spec = stored_spec(PlanForm({name: value for name, value in data.items() if value}))
         at = {
             path: reduce(
@@ -196,36 +191,40 @@ def test_what_is_typed_is_stored_and_comes_back():
                 path.split("."),
                 spec,
             )
-            for path in stored
+            for path in values
         }
-        assert at == stored
+        assert at == values
         assert stored_spec(PlanForm(sent(PlanForm.of("P", spec)))) == spec
 
 
 def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
     upload = SimpleUploadedFile("body.xml", "<a>é</a>".encode())
-    page = as_editor.post(new(project), form(path="x", body="", files=upload)).content.decode()
+    page = as_editor.post(
+        new(project), typed_plan(path="x", body="", files=upload)
+    ).content.decode()
     assert "&lt;a&gt;é&lt;/a&gt;" in page
-    as_editor.post(new(project), form(body="old", files=SimpleUploadedFile("a.xml", b"<new/>")))
+    as_editor.post(
+        new(project), typed_plan(body="old", files=SimpleUploadedFile("a.xml", b"<new/>"))
+    )
     assert PlanVersion.objects.get().spec["steps"][0]["body"] == "<new/>"
 
 
 def test_any_bytes_are_uploaded_stored_once_and_kept_by_errors_and_edits(as_editor, project):
     data = bytes(range(256)) * 300
     upload = SimpleUploadedFile("photo.jpg", data)
-    wrong = as_editor.post(new(project), form(path="x", body_kind="file", files=upload))
+    wrong = as_editor.post(new(project), typed_plan(path="x", body_kind="file", files=upload))
     assert "file of 76,800 bytes" in text_of(wrong)
     as_editor.post(new(project), {**sent(wrong.context["form"]), "path": "/photo"})
     version = PlanVersion.objects.get()
-    stored = version.spec["steps"][0]["body_file"]
-    assert stored == {"sha256": sha256(data).hexdigest(), "size_bytes": len(data)}
+    body_file = version.spec["steps"][0]["body_file"]
+    assert body_file == {"sha256": sha256(data).hexdigest(), "size_bytes": len(data)}
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id]))
     assert "a file of 76,800 bytes" in text_of(page)
     address = reverse("plan-edit", args=[version.plan_id])
-    kept = sent(as_editor.get(address).context["form"])
-    as_editor.post(address, {**kept, "requests": "7"})
+    values = sent(as_editor.get(address).context["form"])
+    as_editor.post(address, {**values, "requests": "7"})
     latest = version.plan.latest
-    assert (latest.number, latest.spec["steps"][0]["body_file"]) == (2, stored)
+    assert (latest.number, latest.spec["steps"][0]["body_file"]) == (2, body_file)
     assert [bytes(each.data) for each in StoredBody.objects.all()] == [data]
 
 
@@ -233,7 +232,7 @@ def test_fields_with_files_are_typed_as_curl_has_them(as_editor, project):
     lines = "title=a=b\nphoto=@p.png;type=image/png\nm={};type=application/json\n"
     lines += r'two="@a\nb;type=c"'
     upload = SimpleUploadedFile("p.png", b"\x89PNG")
-    as_editor.post(new(project), form(body_kind="multipart", body=lines, files=upload))
+    as_editor.post(new(project), typed_plan(body_kind="multipart", body=lines, files=upload))
     version = PlanVersion.objects.get()
     file = {"name": "photo", "file": "iVBORw==", "filename": "p.png", "content_type": "image/png"}
     own = {"name": "m", "value": "{}", "content_type": "application/json"}
@@ -250,7 +249,7 @@ def test_an_uploaded_file_is_downloaded_as_it_was(as_editor, project, size):
     data = b"<b>\xff" + bytes(size)
     upload = SimpleUploadedFile("p.html", data)
     body = {"body_kind": "multipart", "body": "photo=@p.html;type=text/html"}
-    as_editor.post(new(project), form(**body, files=upload))
+    as_editor.post(new(project), typed_plan(**body, files=upload))
     plan, digest = PlanVersion.objects.get().plan, sha256(data).hexdigest()
     page = as_editor.get(reverse("plan-detail", args=[plan.pk])).content.decode()
     address = reverse("plan-file", args=[plan.pk, digest])
@@ -267,7 +266,7 @@ def test_an_uploaded_file_is_downloaded_as_it_was(as_editor, project, size):
 
 def test_a_file_of_more_than_8_mib_is_refused_at_its_field(as_editor, project):
     upload = SimpleUploadedFile("big.bin", bytes(8 * 1024 * 1024 + 1))
-    answer = as_editor.post(new(project), form(body_kind="file", files=upload))
+    answer = as_editor.post(new(project), typed_plan(body_kind="file", files=upload))
     assert list(answer.context["form"].errors) == ["body"]
 
 
@@ -305,7 +304,7 @@ def _step(body: str) -> dict:
 
 
 def test_rules_are_written_one_a_line_and_shown_on_the_page(as_editor, project):
-    as_editor.post(new(project), form(thresholds="p95 < 300 ms\nrate>5"))
+    as_editor.post(new(project), typed_plan(thresholds="p95 < 300 ms\nrate>5"))
     version = PlanVersion.objects.get()
     assert [each.rule for each in version.value().thresholds] == ["p95 < 300 ms", "rate > 5 /s"]
     edit = as_editor.get(reverse("plan-edit", args=[version.plan_id])).content.decode()
@@ -336,8 +335,8 @@ FIELDS = {
 
 def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
     save(as_editor, project, "ab", **FIELDS)
-    stored = PlanSecret.objects.get()
-    address = reverse("plan-detail", args=[stored.plan_id])
+    secret = PlanSecret.objects.get()
+    address = reverse("plan-detail", args=[secret.plan_id])
     PlanSecret.objects.update(origins=["https://shop.example:443", "https://shop.example:8443"])
     page = as_editor.get(address).content.decode()
     assert "https://shop.example:443, https://shop.example:8443" in page
@@ -427,8 +426,8 @@ def test_a_made_up_number_of_steps_breaks_nothing(n_steps, as_editor, project):
 
 
 def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
-    typed = {**LIST_STEP, "weight": "0", "step2_weight": "0"}
-    answer = save(as_editor, project, n_steps="2", order_kind="weighted", **typed)
+    weights = {**LIST_STEP, "weight": "0", "step2_weight": "0"}
+    answer = save(as_editor, project, n_steps="2", order_kind="weighted", **weights)
     assert set(answer.context["form"].errors) == {"order_kind"}
 
 
@@ -440,8 +439,8 @@ def form_at(as_editor, project):
 
 def test_every_group_of_the_registry_is_a_disclosure_with_fields():
     groups = (*GROUPS, STEPS, MESSAGES)
-    held = [each for group in groups for each in group.holds]
-    assert sorted(held) == sorted(set(groups_of(Plan).values()) - {""})
+    keys = [each for group in groups for each in group.holds]
+    assert sorted(keys) == sorted(set(groups_of(Plan).values()) - {""})
     for group in groups:
         assert set(names_in(group)) & set(PlanForm.base_fields)
 
@@ -460,15 +459,15 @@ def test_a_plan_of_the_project_can_be_copied(form_at, project):
 
 
 def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_editor, project):
-    typed = {"csv_size": "1024", "auth_kind": "bearer"}
-    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
+    fields = {"csv_size": "1024", "auth_kind": "bearer"}
+    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), fields)
     groups = {each.group.key: each for each in answer.context["disclosures"]}
     assert groups["values"].words == "table of 1,024 bytes"
     assert not groups["auth"].is_usual
 
 
 def test_what_is_said_on_a_websocket_is_typed_by_line(as_editor, project):
-    typed = initial_of("talk", PRESETS["ab"].spec) | {
+    fields = initial_of("talk", PRESETS["ab"].spec) | {
         "protocol": "websocket",
         "ws_path": "/graphql",
         "ws_messages": "4",
@@ -477,15 +476,14 @@ def test_what_is_said_on_a_websocket_is_typed_by_line(as_editor, project):
         "ws_scenario": "send: hello\nexpect: text: welcome",
         "ws_deflate": "context_takeover",
     }
-    data = {name: value for name, value in typed.items() if value not in (None, False)}
-    answer = as_editor.post(reverse("plan-new", args=[project.pk]), data)
+    answer = as_editor.post(new(project), as_sent(fields))
     assert answer.status_code == 302, answer.context["form"].errors
     spec = project.plans.get().latest.spec
     assert spec["exchange"]["texts"] == ['{"id": "1"}', '{"id": "2"}']
     assert spec["exchange"]["scenario"] == ["send: hello", "expect: text: welcome"]
     again = initial_of("talk", spec)
-    assert {name: again[name] for name in typed if name.startswith("ws_")}.items() >= {
-        name: typed[name] for name in ("ws_texts", "ws_reply", "ws_scenario", "ws_deflate")
+    assert {name: again[name] for name in fields if name.startswith("ws_")}.items() >= {
+        name: fields[name] for name in ("ws_texts", "ws_reply", "ws_scenario", "ws_deflate")
     }.items()
 
 

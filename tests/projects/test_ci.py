@@ -22,8 +22,8 @@ def campaign(project):
     return make_test(make_campaign(project, name=NAME, started_at=timezone.now())).campaign
 
 
-def jobs(client, project, **asked) -> dict[str, str]:
-    page = client.get(reverse("project-ci", args=[project.pk]), asked)
+def jobs(client, project, **query) -> dict[str, str]:
+    page = client.get(reverse("project-ci", args=[project.pk]), query)
     return {each.key: each.text for each in page.context["snippets"]}
 
 
@@ -34,16 +34,16 @@ def asked_by(command: str):
 
 
 def test_every_job_measures_what_is_chosen_by_its_rules(as_editor, project, campaign):
-    found = jobs(as_editor, project, campaign=NAME, against="preview", slower="7.5", errors_over=2)
+    texts = jobs(as_editor, project, campaign=NAME, against="preview", slower="7.5", errors_over=2)
     rules = ["median slower than baseline by 7.5 %", "errors > 2 %"]
-    github = yaml.safe_load(found["github"])["jobs"]["benchmark"]["steps"][1]
-    shell = found["shell"].partition("doctor\n")[2]
-    jenkins = re.search(r"sh '''(.*?)(?<!\\)'''", found["jenkins"], re.S)[1].replace("\\\\", "\\")
+    github = yaml.safe_load(texts["github"])["jobs"]["benchmark"]["steps"][1]
+    shell = texts["shell"].partition("doctor\n")[2]
+    jenkins = re.search(r"sh '''(.*?)(?<!\\)'''", texts["jenkins"], re.S)[1].replace("\\\\", "\\")
     for command in (github["run"], shell, jenkins):
-        asked = asked_by(command)
-        assert (asked.campaign, asked.fail_if, asked.url) == (NAME, rules, "$PREVIEW_URL")
+        options = asked_by(command)
+        assert (options.campaign, options.fail_if, options.url) == (NAME, rules, "$PREVIEW_URL")
     assert set(github["env"]) == {"BENCHSITE_URL", "BENCHSITE_TOKEN", "GITHUB_TOKEN"}
-    (job,) = yaml.safe_load(found["gitlab"])["include"]
+    (job,) = yaml.safe_load(texts["gitlab"])["include"]
     assert job["inputs"] == {
         "campaign": NAME,
         "url": "$PREVIEW_URL",
@@ -71,9 +71,9 @@ def test_a_token_is_shown_once_to_those_who_may_edit(client, bob, vera, project,
 
 
 def test_wrong_numbers_leave_the_proposed_ones(as_editor, project, campaign):
-    found = jobs(as_editor, project, slower="much", errors_over="-1", against="moon")
-    assert "by 5 %" in found["shell"]
-    assert "errors > 1 %" in found["shell"]
+    texts = jobs(as_editor, project, slower="much", errors_over="-1", against="moon")
+    assert "by 5 %" in texts["shell"]
+    assert "errors > 1 %" in texts["shell"]
 
 
 def test_the_client_and_the_template_need_no_account(client):

@@ -56,21 +56,16 @@ def signing_spec() -> dict:
 
 
 @pytest.fixture
-def by(bob) -> Actor:
-    return Actor(bob)
+def version(as_bob, project):
+    return create_plan(by=as_bob, project=project, name="P", spec=signing_spec(), secret=SECRET)
 
 
 @pytest.fixture
-def version(by, project):
-    return create_plan(by=by, project=project, name="P", spec=signing_spec(), secret=SECRET)
-
-
-@pytest.fixture
-def run(by, project, version) -> Run:
+def run(as_bob, project, version) -> Run:
     endpoint = make_endpoint(make_target(project))
     cell = CampaignCell(version, endpoint, "new")
-    campaign = create(by, project, name="C", cells=[cell], repeats=1)
-    start_campaign(by=by, campaign=campaign)
+    campaign = create(as_bob, project, name="C", cells=[cell], repeats=1)
+    start_campaign(by=as_bob, campaign=campaign)
     Run.objects.update(state="preparing")
     return Run.objects.get()
 
@@ -96,8 +91,8 @@ def test_no_row_of_the_database_has_it(run):
     assert SECRET not in every_row()
 
 
-def test_no_page_and_no_answer_of_the_api_shows_it(run, version, client, bob, by):
-    _, token = create_share(by=by, project=run.campaign.project, campaign=run.campaign, days=1)
+def test_no_page_and_no_answer_of_the_api_shows_it(run, version, client, bob, as_bob):
+    _, token = create_share(by=as_bob, project=run.campaign.project, campaign=run.campaign, days=1)
     client.force_login(bob)
     plan, campaign = version.plan_id, run.campaign_id
     pages = [
@@ -129,15 +124,15 @@ def test_no_page_and_no_answer_of_the_api_shows_it(run, version, client, bob, by
 def test_the_api_takes_it_and_keeps_it_until_it_is_emptied(bob, project):
     api = client_of(bob)
     body = {"project": project.pk, "name": "A", "spec": signing_spec(), "secret": SECRET}
-    made = api.post("/api/v1/plans/", body, format="json")
-    assert made.status_code == 201
-    assert SECRET not in made.content.decode()
-    address = f"/api/v1/plans/{made.json()['id']}/"
+    answer = api.post("/api/v1/plans/", body, format="json")
+    assert answer.status_code == 201
+    assert SECRET not in answer.content.decode()
+    address = f"/api/v1/plans/{answer.json()['id']}/"
     body.pop("project")
     body.pop("secret")
     assert api.put(address, body, format="json").json()["has_secret"] is True
-    emptied = api.put(address, body | {"secret": ""}, format="json")
-    assert emptied.json()["has_secret"] is False
+    after = api.put(address, body | {"secret": ""}, format="json")
+    assert after.json()["has_secret"] is False
 
 
 def test_the_form_keeps_changes_and_forgets_it(client, bob, version):
@@ -157,18 +152,18 @@ def test_the_form_keeps_changes_and_forgets_it(client, bob, version):
 
 
 @pytest.mark.parametrize("secret", ["a\nb", "x" * 5000])
-def test_what_no_header_can_carry_is_refused_without_repeating_it(secret, by, project):
+def test_what_no_header_can_carry_is_refused_without_repeating_it(secret, as_bob, project):
     with pytest.raises(InvalidFields) as refusal:
-        create_plan(by=by, project=project, name="P", spec=signing_spec(), secret=secret)
+        create_plan(by=as_bob, project=project, name="P", spec=signing_spec(), secret=secret)
     assert secret not in str(refusal.value.errors)
 
 
-def test_a_campaign_without_the_secret_is_not_started(by, project):
-    version = create_plan(by=by, project=project, name="P", spec=signing_spec())
+def test_a_campaign_without_the_secret_is_not_started(as_bob, project):
+    version = create_plan(by=as_bob, project=project, name="P", spec=signing_spec())
     cell = CampaignCell(version, make_endpoint(make_target(project)), "new")
-    campaign = create(by, project, cells=[cell])
+    campaign = create(as_bob, project, cells=[cell])
     with pytest.raises(Refused, match="has no secret"):
-        start_campaign(by=by, campaign=campaign)
+        start_campaign(by=as_bob, campaign=campaign)
 
 
 def test_a_rotation_leaves_nothing_under_the_old_key(settings, version, run):
@@ -188,17 +183,17 @@ def test_the_launcher_hands_it_over_and_neither_log_nor_spool_has_it(
     from workers import launcher
 
     settings.SPOOL_DIR = tmp_path / "spool"
-    seen = tmp_path / "order"
+    order_path = tmp_path / "order"
     program = (
         "import sys, pathlib;"
-        f"pathlib.Path({str(seen)!r}).write_text(sys.stdin.readline());"
+        f"pathlib.Path({str(order_path)!r}).write_text(sys.stdin.readline());"
         'print(\'{"type": "refused", "kind": "bad_order", "reason": "seen"}\')'
     )
     with caplog.at_level(logging.DEBUG):
         launcher.launch_one(worker="w", host="h", command=(sys.executable, "-c", program))
-    assert json.loads(seen.read_text())["secrets"] == {"auth": SECRET}
-    kept = [path.read_bytes() for path in Path(settings.SPOOL_DIR).rglob("*") if path.is_file()]
-    assert all(SECRET.encode() not in data for data in kept)
+    assert json.loads(order_path.read_text())["secrets"] == {"auth": SECRET}
+    files = [path.read_bytes() for path in Path(settings.SPOOL_DIR).rglob("*") if path.is_file()]
+    assert all(SECRET.encode() not in data for data in files)
     assert SECRET not in caplog.text
     assert SECRET not in every_row()
     assert Shard.objects.get().reason == "seen"
@@ -215,12 +210,6 @@ def test_a_secret_that_no_key_reads_ends_the_shard_in_words(run, settings, tmp_p
 
 
 @pytest.fixture
-def bob_s(bob) -> Actor:
-    """Who entered the secret."""
-    return Actor(bob)
-
-
-@pytest.fixture
 def eve(project) -> Actor:
     """Another editor of the project."""
     user = make_user("eve")
@@ -234,8 +223,8 @@ def signing(by: Actor, project, secret: str | None = SECRET, name: str = "P"):
 
 
 @pytest.fixture
-def bobs_plan(bob_s, project):
-    return signing(bob_s, project)
+def bobs_plan(as_bob, project):
+    return signing(as_bob, project)
 
 
 @pytest.fixture
@@ -267,8 +256,8 @@ def secret_sent_by(probe) -> str:
     return order_of(probe)["secrets"]["auth"]
 
 
-def test_who_entered_it_sends_it_anywhere_and_others_only_there(bobs_plan, bob_s, eve, shop, own):
-    measure(bob_s, bobs_plan, shop)
+def test_who_entered_it_sends_it_anywhere_and_others_only_there(bobs_plan, as_bob, eve, shop, own):
+    measure(as_bob, bobs_plan, shop)
     measure(eve, bobs_plan, shop)
     assert with_secrets({}, [Run.objects.latest("pk").pk])["secrets"]["auth"] == SECRET
     with pytest.raises(Refused, match="was not entered for"):
@@ -277,60 +266,62 @@ def test_who_entered_it_sends_it_anywhere_and_others_only_there(bobs_plan, bob_s
 
 
 @pytest.mark.parametrize("ask", [try_one, try_first])
-def test_no_single_request_takes_it_elsewhere(bobs_plan, bob_s, eve, shop, own, ask):
-    assert secret_sent_by(try_one(bob_s, bobs_plan, shop)) == SECRET
+def test_no_single_request_takes_it_elsewhere(bobs_plan, as_bob, eve, shop, own, ask):
+    assert secret_sent_by(try_one(as_bob, bobs_plan, shop)) == SECRET
     assert secret_sent_by(try_one(eve, bobs_plan, shop)) == SECRET
     with pytest.raises(Refused, match="enter it again"):
         ask(eve, bobs_plan, own)
 
 
-def test_another_port_or_scheme_of_the_host_is_another_origin(bobs_plan, bob_s, eve, shop):
-    try_one(bob_s, bobs_plan, shop)
+def test_another_port_or_scheme_of_the_host_is_another_origin(bobs_plan, as_bob, eve, shop):
+    try_one(as_bob, bobs_plan, shop)
     for other in ({"port": 8082}, {"scheme": "https"}):
         endpoint = make_endpoint(shop.target, host=shop.host, **other)
         with pytest.raises(Refused, match="was not entered for"):
             try_one(eve, bobs_plan, endpoint)
 
 
-def test_a_run_whose_endpoint_was_not_named_gets_no_secret(bobs_plan, bob_s, shop):
-    measure(bob_s, bobs_plan, shop)
+def test_a_run_whose_endpoint_was_not_named_gets_no_secret(bobs_plan, as_bob, shop):
+    measure(as_bob, bobs_plan, shop)
     PlanSecret.objects.update(origins=["https://elsewhere.example:443"])
     with pytest.raises(Refused, match="was not entered for"):
         with_secrets({}, [Run.objects.get().pk])
 
 
-def test_a_copy_of_the_secret_for_another_plan_is_as_limited(bobs_plan, bob_s, eve, project, own):
-    copy = signing(bob_s, project, secret=None, name="copy")
+def test_a_copy_of_the_secret_for_another_plan_is_as_limited(bobs_plan, as_bob, eve, project, own):
+    copy = signing(as_bob, project, secret=None, name="copy")
     share_secret(by=eve, source=bobs_plan.plan_id, plan=copy.plan)
     with pytest.raises(Refused, match="was not entered for"):
         measure(eve, copy, own)
 
 
-def test_a_secret_entered_by_another_person_begins_with_no_origin(bobs_plan, bob_s, eve, shop, own):
+def test_a_secret_entered_by_another_person_begins_with_no_origin(
+    bobs_plan, as_bob, eve, shop, own
+):
     """Eve names her server for a secret of hers, and waits until Bob enters the real one."""
     keep_secret(by=eve, plan=bobs_plan.plan, secret="nothing worth")
     measure(eve, bobs_plan, own)
-    keep_secret(by=bob_s, plan=bobs_plan.plan, secret=SECRET)
+    keep_secret(by=as_bob, plan=bobs_plan.plan, secret=SECRET)
     assert PlanSecret.objects.get().origins == []
     with pytest.raises(Refused, match="was not entered for"):
         measure(eve, bobs_plan, own)
 
 
-def test_who_enters_it_anew_or_knows_it_keeps_its_origins(bobs_plan, bob_s, eve, shop):
-    measure(bob_s, bobs_plan, shop)
-    edit_plan(by=bob_s, plan=bobs_plan.plan, name="P", spec=bobs_plan.spec, secret="rotated")
+def test_who_enters_it_anew_or_knows_it_keeps_its_origins(bobs_plan, as_bob, eve, shop):
+    measure(as_bob, bobs_plan, shop)
+    edit_plan(by=as_bob, plan=bobs_plan.plan, name="P", spec=bobs_plan.spec, secret="rotated")
     keep_secret(by=eve, plan=bobs_plan.plan, secret="rotated")
     assert PlanSecret.objects.get().origins == [shop.origin]
     measure(eve, bobs_plan, shop)
 
 
-def test_it_is_noted_who_named_an_origin_and_the_api_tells_it(bobs_plan, bob, bob_s, shop):
-    measure(bob_s, bobs_plan, shop)
+def test_it_is_noted_who_named_an_origin_and_the_api_tells_it(bobs_plan, bob, as_bob, shop):
+    measure(as_bob, bobs_plan, shop)
     entry = AuditEntry.objects.get(deed="secret_bound")
     assert shop.origin in entry.what
     assert SECRET not in entry.what
-    told = client_of(bob).get(f"/api/v1/plans/{bobs_plan.plan_id}/").json()
-    assert told["secret_origins"] == [shop.origin]
+    plan = client_of(bob).get(f"/api/v1/plans/{bobs_plan.plan_id}/").json()
+    assert plan["secret_origins"] == [shop.origin]
 
 
 TEXT = "correct horse é"
@@ -338,22 +329,22 @@ TEXT = "correct horse é"
 
 def test_what_is_stored_does_not_show_the_secret_and_differs_each_time(settings):
     settings.VAULT_KEYS = ["first"]
-    stored = encrypt(TEXT)
-    assert TEXT not in stored
-    assert stored != encrypt(TEXT)
-    assert decrypt(stored) == TEXT
+    ciphertext = encrypt(TEXT)
+    assert TEXT not in ciphertext
+    assert ciphertext != encrypt(TEXT)
+    assert decrypt(ciphertext) == TEXT
 
 
 def test_an_older_key_still_reads_and_can_leave_after_a_rotation(settings):
     settings.VAULT_KEYS = ["old"]
-    stored = encrypt(TEXT)
+    ciphertext = encrypt(TEXT)
     settings.VAULT_KEYS = ["new", "old"]
-    assert decrypt(stored) == TEXT
-    rotated = encrypt_anew(stored)
+    assert decrypt(ciphertext) == TEXT
+    anew = encrypt_anew(ciphertext)
     settings.VAULT_KEYS = ["new"]
-    assert decrypt(rotated) == TEXT
+    assert decrypt(anew) == TEXT
     with pytest.raises(Refused, match="BENCHSITE_VAULT_KEYS"):
-        decrypt(stored)
+        decrypt(ciphertext)
 
 
 def test_a_damaged_secret_is_refused_in_words(settings):
@@ -374,8 +365,8 @@ def target(as_bob, project):
     )
 
 
-def _with_key(**given):
-    return {**HTTPS, "tls": SHOWN, "client_key_pem": ISSUED.key_pem, **given}
+def _with_key(**fields):
+    return {**HTTPS, "tls": SHOWN, "client_key_pem": ISSUED.key_pem, **fields}
 
 
 def edit(target, by, **endpoint):
@@ -464,7 +455,7 @@ def test_a_key_that_does_not_fit_is_refused(as_bob, project):
         ({"client_certificate_pem": ODD_CERTIFICATE}, ISSUED.key_pem, "does not belong"),
     ]:
         endpoints = [_with_key(tls=tls, client_key_pem=key)]
-        with pytest.raises(InvalidTarget) as refused:
+        with pytest.raises(InvalidTarget) as refusal:
             create_target(by=as_bob, project=project, name="x", environment=[], endpoints=endpoints)
-        assert words in refused.value.errors["endpoints.0.client_key_pem"]
+        assert words in refusal.value.errors["endpoints.0.client_key_pem"]
         assert not project.targets.exists()

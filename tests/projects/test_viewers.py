@@ -74,8 +74,8 @@ def test_who_loses_the_right_is_the_only_one_who_does(rows, vera, alice):
 
 
 def test_a_session_is_no_pass_for_another_account(rows, vera, charlie):
-    borrowed = Viewer(signed_in(charlie).session, vera.pk, "not vera's")
-    assert who_still_see(rows, {borrowed}) == set()
+    forgery = Viewer(signed_in(charlie).session, vera.pk, "not vera's")
+    assert who_still_see(rows, {forgery}) == set()
 
 
 @pytest.mark.parametrize("name", ["vera", "charlie", "alice"])
@@ -88,12 +88,12 @@ def test_the_viewers_of_rows_are_those_to_whom_they_are_visible(name, rows, run,
 
 def test_the_list_holds_live_links_only(as_bob, as_vera, project):
     campaign = make_campaign(project)
-    live, expired, revoked = (
+    live, old, dead = (
         create_share(by=as_bob, project=project, campaign=campaign, days=1)[0] for _ in range(3)
     )
     yesterday = timezone.now() - timedelta(days=1)
-    ShareLink.objects.filter(pk=expired.pk).update(expires_at=yesterday)
-    revoke_share(by=as_bob, share=revoked)
+    ShareLink.objects.filter(pk=old.pk).update(expires_at=yesterday)
+    revoke_share(by=as_bob, share=dead)
     assert list(live_links(as_vera, project)) == [live]
 
 
@@ -108,9 +108,9 @@ def test_projects_are_counted_without_multiplying(project, as_alice):
     for _ in range(2):
         make_target(project)
         make_campaign(project)
-    (found,) = items.list_projects(as_alice)
-    assert (found.n_targets, found.n_campaigns, found.n_members) == (2, 2, 3)
-    assert found.role == Role.OWNER
+    (row,) = items.list_projects(as_alice)
+    assert (row.n_targets, row.n_campaigns, row.n_members) == (2, 2, 3)
+    assert row.role == Role.OWNER
 
 
 def test_the_projects_of_a_stranger_are_none(project, as_charlie):

@@ -17,7 +17,7 @@ def bearer(text: str) -> APIClient:
 
 
 @pytest.fixture
-def made(as_alice):
+def new_token(as_alice):
     return create_token(by=as_alice, name="job", scope=Scope.READ, days=1)
 
 
@@ -28,29 +28,29 @@ def test_nobody_gets_401_and_is_told_how_to_ask(db):
     assert answer.json()["error"]["code"] == "unauthenticated"
 
 
-def test_a_token_sees_what_its_owner_sees(made, project):
-    answer = bearer(f"Bearer {made[1]}").get("/api/v1/projects/")
+def test_a_token_sees_what_its_owner_sees(new_token, project):
+    answer = bearer(f"Bearer {new_token[1]}").get("/api/v1/projects/")
     assert [row["name"] for row in answer.json()["results"]] == [project.name]
     assert answer.json()["results"][0]["role"] == "owner"
 
 
-def test_a_wrong_header_gets_401(made):
+def test_a_wrong_header_gets_401(new_token):
     for header in ["Bearer", "Bearer bs_pat_x_y", "Basic YTpi", "Bearer a b", "bs_pat", "Bearer ü"]:
         answer = bearer(header.encode()).get("/api/v1/projects/")
         assert answer.status_code == 401
         assert answer.json()["error"]["code"] == "unauthenticated"
 
 
-def test_a_token_in_a_cookie_or_in_the_address_counts_for_nothing(made):
+def test_a_token_in_a_cookie_or_in_the_address_counts_for_nothing(new_token):
     client = APIClient()
-    client.cookies["Authorization"] = f"Bearer {made[1]}"
-    client.cookies["token"] = made[1]
-    assert client.get(f"/api/v1/projects/?token={made[1]}").status_code == 401
+    client.cookies["Authorization"] = f"Bearer {new_token[1]}"
+    client.cookies["token"] = new_token[1]
+    assert client.get(f"/api/v1/projects/?token={new_token[1]}").status_code == 401
 
 
-def test_a_token_loses_the_rights_that_its_owner_loses(made, project, alice):
+def test_a_token_loses_the_rights_that_its_owner_loses(new_token, project, alice):
     project.memberships.get(user=alice).delete()
-    client = bearer(f"Bearer {made[1]}")
+    client = bearer(f"Bearer {new_token[1]}")
     assert client.get(f"/api/v1/projects/{project.pk}/").status_code == 404
 
 
@@ -62,14 +62,14 @@ def no_failures_counted():
     cache.clear()
 
 
-def test_many_wrong_tokens_are_slowed_down_and_right_ones_are_not(made, no_failures_counted):
+def test_many_wrong_tokens_are_slowed_down_and_right_ones_are_not(new_token, no_failures_counted):
     wrong = bearer("Bearer bs_pat_0000000000000000_" + "A" * 43)
     answers = [wrong.get("/api/v1/projects/") for _ in range(31)]
     assert answers[29].status_code == 401
     assert answers[30].status_code == 429
     assert answers[30].json()["error"]["code"] == "throttled"
     assert int(answers[30]["Retry-After"]) > 0
-    assert bearer(f"Bearer {made[1]}").get("/api/v1/projects/").status_code == 200
+    assert bearer(f"Bearer {new_token[1]}").get("/api/v1/projects/").status_code == 200
 
 
 def test_a_session_reads_without_and_writes_only_with_the_csrf_token(alice, project):
@@ -77,13 +77,13 @@ def test_a_session_reads_without_and_writes_only_with_the_csrf_token(alice, proj
     client.force_login(alice)
     assert client.get("/api/v1/projects/").status_code == 200
     body = {**NEW_TARGET, "project": project.pk}
-    refused = client.post("/api/v1/targets/", body, format="json")
-    assert refused.status_code == 403
-    assert refused.json()["error"]["code"] == "forbidden"
+    refusal = client.post("/api/v1/targets/", body, format="json")
+    assert refusal.status_code == 403
+    assert refusal.json()["error"]["code"] == "forbidden"
     assert not Target.objects.exists()
     client.cookies["csrftoken"] = "a" * 32
-    made = client.post("/api/v1/targets/", body, format="json", HTTP_X_CSRFTOKEN="a" * 32)
-    assert made.status_code == 201
+    answer = client.post("/api/v1/targets/", body, format="json", HTTP_X_CSRFTOKEN="a" * 32)
+    assert answer.status_code == 201
 
 
 def test_a_token_needs_no_csrf_token(alice, project):
@@ -113,7 +113,7 @@ def test_a_token_at_a_page_that_needs_no_account_changes_nothing(api):
     assert api.get("/healthz").status_code == 200
 
 
-def test_a_forged_forwarded_address_does_not_begin_a_new_count(made, settings):
+def test_a_forged_forwarded_address_does_not_begin_a_new_count(new_token, settings):
     settings.TRUSTED_PROXIES = ["127.0.0.1"]
     wrong = bearer("Bearer bs_pat_0000000000000000_" + "A" * 43)
     for n in range(30):

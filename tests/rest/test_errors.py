@@ -220,7 +220,7 @@ MIB = 1024 * 1024
 PLANS, CAMPAIGNS = "/api/v1/plans/", "/api/v1/campaigns/"
 
 
-def filled(before: str, each: str, after: str, size: int) -> str:
+def fill(before: str, each: str, after: str, size: int) -> str:
     """As many of `each` as fit into `size` bytes; {} is their number."""
     length = len(each.format(1_000_000).encode())
     n = (size - len(before) - len(after)) // length
@@ -248,7 +248,7 @@ def _deep(size: int) -> str:
 
 
 MADE = {
-    **{name: partial(filled, *shape) for name, shape in SHAPES.items()},
+    **{name: partial(fill, *shape) for name, shape in SHAPES.items()},
     "nested deeply": _deep,
     "nested as objects": lambda size: '{"a":' * (size // 6),
     "a long text": lambda size: json.dumps({"name": "x" * (size - 100)}),
@@ -275,10 +275,10 @@ def test_a_body_is_answered_shortly_and_soon(vera, alice, project):
     """Each at one address, which takes 4 MiB if the body is about plans; a viewer asks
     where only the body names a project."""
     target, person = make_target(project, "book shop"), token_client(alice)
-    asked = [(TARGETS, token_client(vera), MIB, set(MADE) - set(OF_PLANS))]
-    asked += [(f"{TARGETS}{target.pk}/", person, MIB, OF_ALL), (CAMPAIGNS, person, MIB, OF_ALL)]
-    asked += [(PLANS, person, 4 * MIB, OF_PLANS + OF_ALL)]
-    for path, client, size, names in asked:
+    calls = [(TARGETS, token_client(vera), MIB, set(MADE) - set(OF_PLANS))]
+    calls += [(f"{TARGETS}{target.pk}/", person, MIB, OF_ALL), (CAMPAIGNS, person, MIB, OF_ALL)]
+    calls += [(PLANS, person, 4 * MIB, OF_PLANS + OF_ALL)]
+    for path, client, size, names in calls:
         for name in names:
             call = client, path, MADE[name](size - 10), "application/json"
             spent_s, answer = spent_on(*call)

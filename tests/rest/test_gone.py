@@ -25,7 +25,7 @@ def owner():
 
 
 @pytest.fixture
-def doomed(owner) -> Project:
+def dying_project(owner) -> Project:
     project = make_project("Doomed", owner=owner)
     make_endpoint(make_target(project, "shop"))
     return project
@@ -61,32 +61,37 @@ def _while_it_is_deleted(project: Project, ask: Callable[[], int]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("what", "expected"),
+    ("what", "code"),
     # Where a limit is counted, the row that it belongs to is held, and missed by its name.
     [("plans", 404), ("targets", 404), ("probes", 409), ("tls-profiles", 409), ("exporters", 409)],
 )
-def test_rest_answers_that_it_is_gone(owner, doomed, what, expected):
-    api, target = token_client(owner), doomed.targets.get()
+def test_rest_answers_that_it_is_gone(owner, dying_project, what, code):
+    api, target = token_client(owner), dying_project.targets.get()
     endpoint = target.endpoints.get()
     origin = {"scheme": "http", "host": "10.0.0.6", "port": 80}
     path, body = {
-        "plans": ("plans", {"project": doomed.pk, "name": "late", "spec": plan_spec()}),
-        "targets": ("targets", {"project": doomed.pk, "name": "late", "endpoints": [origin]}),
+        "plans": ("plans", {"project": dying_project.pk, "name": "late", "spec": plan_spec()}),
+        "targets": (
+            "targets",
+            {"project": dying_project.pk, "name": "late", "endpoints": [origin]},
+        ),
         "probes": ("probes", {"endpoint": endpoint.pk, "request": {"path": "/"}}),
-        "tls-profiles": (f"projects/{doomed.pk}/tls-profiles", {"name": "late"}),
+        "tls-profiles": (f"projects/{dying_project.pk}/tls-profiles", {"name": "late"}),
         "exporters": (f"targets/{target.pk}/exporters", {"url": "10.0.0.5:9100"}),
     }[what]
-    asked = api.post
+    post = api.post
     status = _while_it_is_deleted(
-        doomed, lambda: asked(f"/api/v1/{path}/", body, format="json").status_code
+        dying_project, lambda: post(f"/api/v1/{path}/", body, format="json").status_code
     )
-    assert status == expected
+    assert status == code
 
 
-def test_a_page_says_that_it_is_not_there(owner, doomed):
+def test_a_page_says_that_it_is_not_there(owner, dying_project):
     enter(browser := Client(), owner)
-    browser.get(reverse("plan-new", args=[doomed.pk]))
-    assert _while_it_is_deleted(doomed, lambda: save(browser, doomed).status_code) == 404
+    browser.get(reverse("plan-new", args=[dying_project.pk]))
+    assert (
+        _while_it_is_deleted(dying_project, lambda: save(browser, dying_project).status_code) == 404
+    )
 
 
 @contextmanager
@@ -106,7 +111,7 @@ def _plans_go_while_they_are_read() -> Iterator[None]:
     assert read
 
 
-def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, doomed):
+def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, dying_project):
     for address, status in [
         ("/api/v1/plans/{plan}/", 404),
         ("/api/v1/plans/", 200),
@@ -114,8 +119,8 @@ def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, doomed):
         ("/plans/{plan}/edit/", 404),
         ("/projects/{project}/plans/", 200),
     ]:
-        plan = make_plan(doomed).plan_id
+        plan = make_plan(dying_project).plan_id
         enter(browser := Client(), owner)
         with _plans_go_while_they_are_read():
-            answer = browser.get(address.format(plan=plan, project=doomed.pk))
+            answer = browser.get(address.format(plan=plan, project=dying_project.pk))
         assert answer.status_code == status

@@ -62,48 +62,48 @@ _CHANGES = {
 
 
 @pytest.fixture(params=_CHANGES)
-def changed(request, project, api) -> tuple[str, Callable]:
+def row_and_change(request, project, api) -> tuple[str, Callable]:
     """The address of a row, and what changes it to another name or tag."""
     make, method, body = _CHANGES[request.param]
     address = make(project)
 
     def change(word: str, tag: str = ""):
-        said = {
+        data = {
             key: [word] if value == ["{}"] else word if value == "{}" else value
             for key, value in body.items()
         }
         headers = {"If-Match": tag} if tag else {}
-        return getattr(api, method)(address, said, format="json", headers=headers)
+        return getattr(api, method)(address, data, format="json", headers=headers)
 
     return address, change
 
 
-def test_what_was_changed_since_it_was_read_is_not_overwritten(api, changed):
-    address, change = changed
+def test_what_was_changed_since_it_was_read_is_not_overwritten(api, row_and_change):
+    address, change = row_and_change
     tag = api.get(address)["ETag"]
     assert change("first").status_code == 200
-    kept = api.get(address).json()
+    state = api.get(address).json()
     answer = change("second", tag)
     assert answer.status_code == 412
     assert answer.json()["error"]["code"] == "changed"
-    assert api.get(address).json() == kept
+    assert api.get(address).json() == state
 
 
-def test_what_is_as_it_was_read_is_changed_and_the_answer_names_it_anew(api, changed):
-    address, change = changed
+def test_what_is_as_it_was_read_is_changed_and_the_answer_names_it_anew(api, row_and_change):
+    address, change = row_and_change
     answer = change("first", api.get(address)["ETag"])
     assert answer.status_code == 200
     assert answer["ETag"] == api.get(address)["ETag"]
     assert change("second", answer["ETag"]).status_code == 200
 
 
-def test_a_tag_that_compression_made_weak_is_the_same(api, changed):
-    address, change = changed
+def test_a_tag_that_compression_made_weak_is_the_same(api, row_and_change):
+    address, change = row_and_change
     assert change("first", f"W/{api.get(address)['ETag']}").status_code == 200
 
 
-def test_one_of_several_tags_and_any_at_all_will_do(api, changed):
-    address, change = changed
+def test_one_of_several_tags_and_any_at_all_will_do(api, row_and_change):
+    address, change = row_and_change
     assert change("first", f'"other", {api.get(address)["ETag"]}').status_code == 200
     assert change("second", "*").status_code == 200
     assert change("third", "nonsense").status_code == 412

@@ -23,12 +23,10 @@ def schema():
 
 
 def test_every_address_is_described(schema):
-    undescribed = {"schema/", "docs/", ""}
-    described = {
-        re.sub(r"\{\w+\}", "{}", path.removeprefix("/api/v1/")) for path in schema["paths"]
-    }
+    exempt = {"schema/", "docs/", ""}
+    paths = {re.sub(r"\{\w+\}", "{}", path.removeprefix("/api/v1/")) for path in schema["paths"]}
     mine = {re.sub(r"<\w+:\w+>", "{}", str(each.pattern)) for each in PATTERNS}
-    assert described == mine - undescribed
+    assert paths == mine - exempt
 
 
 def test_every_operation_is_refused_in_the_one_shape(schema):
@@ -80,9 +78,11 @@ def test_whatever_may_not_be_empty_or_smaller_says_so(schema):
     for kind in input_serializers():
         component = components.get(kind.__name__.removesuffix("Serializer"))
         for name, field in kind().fields.items() if component else ():
-            told = component["properties"][name]
-            told = told | (told["oneOf"][0] if isinstance(field, SecondsField) else {})
-            lacking += [(kind.__name__, name, each) for each in lacks_of(field) - set(told)]
+            properties = component["properties"][name]
+            properties = properties | (
+                properties["oneOf"][0] if isinstance(field, SecondsField) else {}
+            )
+            lacking += [(kind.__name__, name, each) for each in lacks_of(field) - set(properties)]
             n_told += len(lacks_of(field))
     assert lacking == []
     assert n_told > 60
@@ -97,13 +97,13 @@ def test_amounts_are_numbers_or_texts_with_a_unit(schema):
         ("Load", "ramp_up_s"),
         ("Stage", "to_per_s"),
     ]:
-        told = components[kind]["properties"][name]
-        assert "type" not in told, (kind, name)
-        assert [each["type"] for each in told["oneOf"]] == ["number", "string"]
+        amount = components[kind]["properties"][name]
+        assert "type" not in amount, (kind, name)
+        assert [each["type"] for each in amount["oneOf"]] == ["number", "string"]
 
 
 def test_rows_and_pages_are_numbered_from_one(schema):
-    numbered = [
+    numbers = [
         (path, each["name"], each["schema"].get("minimum"))
         for path, operations in schema["paths"].items()
         for operation in operations.values()
@@ -111,8 +111,8 @@ def test_rows_and_pages_are_numbered_from_one(schema):
         if (each["in"] == "path" and each["schema"]["type"] == "integer")
         or each["name"] in {"page", "page_size", "project", "campaign", "target", "plan"}
     ]
-    assert len(numbered) > 100
-    assert [each for each in numbered if each[-1] != 1] == []
+    assert len(numbers) > 100
+    assert [each for each in numbers if each[-1] != 1] == []
 
 
 def test_anybody_may_read_the_description_and_its_page(client, db):
@@ -157,29 +157,31 @@ ROUTES = [str(each.pattern) for each in PATTERNS]
 
 def in_words(route: str) -> str:
     """projects/<int:pk>/ is projects/ID/ in the table; a version is named by its NUMBER."""
-    named = {"number": "NUMBER", "sha256": "SHA256"}
-    return NUMBER.sub(lambda match: named.get(match[1], "ID"), route)
+    words = {"number": "NUMBER", "sha256": "SHA256"}
+    return NUMBER.sub(lambda match: words.get(match[1], "ID"), route)
 
 
 def test_the_table_has_every_address_and_no_other():
     rows = [line.split("|")[1] for line in TABLE.splitlines() if line.startswith("| `")]
-    named = re.findall(r"`([a-z][^`?]*)`", " ".join(re.sub(r"\([^)]*\)", "", row) for row in rows))
-    assert sorted(named) == sorted(map(in_words, ROUTES))
+    addresses = re.findall(
+        r"`([a-z][^`?]*)`", " ".join(re.sub(r"\([^)]*\)", "", row) for row in rows)
+    )
+    assert sorted(addresses) == sorted(map(in_words, ROUTES))
 
 
 def test_every_address_has_an_example():
     for route in ROUTES:
         shell = NUMBER.sub("ID", route)
-        called = re.escape(shell).replace("ID", r"(?:\$\w+|\d+)")
-        assert re.search(rf"\$SITE/{called}(?![\w/.$])", EXAMPLES), (
+        pattern = re.escape(shell).replace("ID", r"(?:\$\w+|\d+)")
+        assert re.search(rf"\$SITE/{pattern}(?![\w/.$])", EXAMPLES), (
             f"docs/api.md has none of {route}"
         )
 
 
 def test_what_an_example_puts_into_an_address_is_an_id():
     for name in sorted(set(re.findall(r"\$SITE/\S*?\$(\w+)", EXAMPLES))):
-        made = re.search(rf"^{name}=\$\((.*?)\)$", EXAMPLES, re.MULTILINE | re.DOTALL)
-        assert made, f"no example sets {name}"
+        assignment = re.search(rf"^{name}=\$\((.*?)\)$", EXAMPLES, re.MULTILINE | re.DOTALL)
+        assert assignment, f"no example sets {name}"
         assert re.search(
-            r"\| jq (\S*\.id|-r \S*\.sha256|\.campaign|'[^']*\bid\b[^']*')$", made[1]
-        ), made[1]
+            r"\| jq (\S*\.id|-r \S*\.sha256|\.campaign|'[^']*\bid\b[^']*')$", assignment[1]
+        ), assignment[1]

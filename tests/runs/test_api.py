@@ -36,8 +36,8 @@ def test_a_list_begins_with_the_latest_run_of_the_newest_campaign(api, campaign)
     older = [make_run(make_test(campaign), position=position) for position in range(2)]
     newer = make_test(make_campaign(campaign.project))
     newest = [make_run(newer, position=position, repeat=position + 1) for position in range(2)]
-    listed = [row["id"] for row in api.get(RUNS).json()["results"]]
-    assert listed == [run.pk for run in reversed([*older, *newest])]
+    ids = [row["id"] for row in api.get(RUNS).json()["results"]]
+    assert ids == [run.pk for run in reversed([*older, *newest])]
 
 
 def test_it_filters(api, campaign, alice):
@@ -46,7 +46,7 @@ def test_it_filters(api, campaign, alice):
     done = make_run(first, state="done", outcome="stopped", t0="2026-11-21T12:00:00Z", **answers)
     queued = make_run(second)
     elsewhere = make_run(make_test(make_campaign(make_project(owner=alice))))
-    expected = {
+    runs_by_query = {
         f"campaign={campaign.pk}": {done, queued},
         f"project={campaign.project_id}": {done, queued},
         f"project={elsewhere.campaign.project_id}": {elsewhere},
@@ -63,7 +63,7 @@ def test_it_filters(api, campaign, alice):
         "since=2026-11-21T12:00:00Z": {done},
         "until=2026-11-21T12:00:00Z": set(),
     }
-    for query, runs in expected.items():
+    for query, runs in runs_by_query.items():
         rows = api.get(f"{RUNS}?{query}").json()["results"]
         assert {row["id"] for row in rows} == {run.pk for run in runs}, query
 
@@ -71,30 +71,30 @@ def test_it_filters(api, campaign, alice):
 def test_a_judged_run_has_three_answers(api, run):
     assert api.get(f"{RUNS}{run.pk}/").json()["judgement"] is None
     measure(run, 10_000, vitals={"cpu_share": 0.9}, peer="127.0.0.1:80")
-    judged = api.get(f"{RUNS}{run.pk}/").json()["judgement"]
-    assert [judged[name]["state"] for name in ("measurement", "target", "precision")] == [
+    judgement = api.get(f"{RUNS}{run.pk}/").json()["judgement"]
+    assert [judgement[name]["state"] for name in ("measurement", "target", "precision")] == [
         "busy",
         "healthy",
         "fine",
     ]
-    assert judged["measurement"]["reasons"][0]["code"] == "cpu"
-    assert [note["code"] for note in judged["notes"]] == ["co_located"]
+    assert judgement["measurement"]["reasons"][0]["code"] == "cpu"
+    assert [note["code"] for note in judgement["notes"]] == ["co_located"]
 
 
 def test_it_stops_a_queued_run_at_once(api, run):
-    stopped = api.post(f"{RUNS}{run.pk}/stop/").json()
-    assert (stopped["state"], stopped["outcome"]) == ("done", "stopped")
+    row = api.post(f"{RUNS}{run.pk}/stop/").json()
+    assert (row["state"], row["outcome"]) == ("done", "stopped")
     assert api.post(f"{RUNS}{run.pk}/stop/").status_code == 409
 
 
 def test_seconds_come_as_they_are_stored_and_in_order(api, run):
-    stored = [make_second(second, [1000, 2000 + second]) for second in (1, -1, 0)]
-    for second in stored:
+    seconds = [make_second(second, [1000, 2000 + second]) for second in (1, -1, 0)]
+    for second in seconds:
         store_second(run, second)
     rows = api.get(f"{RUNS}{run.pk}/seconds/").json()["results"]
     assert [row["second"] for row in rows] == [-1, 0, 1]
     read = Second.from_json(rows[2])
-    assert read.counters == stored[0].to_json()["counters"]
+    assert read.counters == seconds[0].to_json()["counters"]
     timing = read.timings["response"]
     assert (timing.n, timing.sum_us) == (2, 3001)
     assert timing.histogram == Timing.of([1000, 2001]).histogram
@@ -117,24 +117,24 @@ def test_each_page_of_seconds_names_the_row_from_which_the_next_one_goes_on(api,
     for second in range(-1, 3):
         for shard, step in ((0, 0), (0, 1), (1, 0)):
             store_second(run, make_second(second, [1000], step=step), shard=shard)
-    address, seen, pages = f"{RUNS}{run.pk}/seconds/?page_size=5", [], 0
+    address, keys, pages = f"{RUNS}{run.pk}/seconds/?page_size=5", [], 0
     while address:
         page = api.get(address).json()
-        seen += [(row["second"], row["step"], row["shard"]) for row in page["results"]]
+        keys += [(row["second"], row["step"], row["shard"]) for row in page["results"]]
         address, pages = page["next"], pages + 1
         assert page["count"] == 12
         assert (page["previous"] is None) == (pages == 1)
-    assert (pages, seen) == (3, sorted(set(seen)))
-    assert len(seen) == 12
+    assert (pages, keys) == (3, sorted(set(keys)))
+    assert len(keys) == 12
 
 
 def test_a_page_of_seconds_after_a_row_skips_no_rows_by_counting(api, run):
     for second in range(4):
         store_second(run, make_second(second, [1000]))
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         rows = api.get(f"{RUNS}{run.pk}/seconds/?page=2&page_size=2&after_row=1.0.0").json()
     assert [row["second"] for row in rows["results"]] == [2, 3]
-    assert not any("OFFSET" in each["sql"] for each in seen)
+    assert not any("OFFSET" in each["sql"] for each in queries)
     assert api.get(f"{RUNS}{run.pk}/seconds/?after_row=1").status_code == 400
 
 
@@ -149,9 +149,9 @@ def test_a_page_of_seconds_that_is_no_longer_there_is_not_found(api, run):
 def test_a_misspelt_filter_of_seconds_is_refused_also_where_their_tag_is_known(api, run):
     measure(run, 10_000)
     address = f"{RUNS}{run.pk}/seconds/"
-    known = {"If-None-Match": api.get(address)["ETag"]}
-    assert api.get(address, headers=known).status_code == 304
-    assert api.get(f"{address}?bogus=1", headers=known).status_code == 400
+    headers = {"If-None-Match": api.get(address)["ETag"]}
+    assert api.get(address, headers=headers).status_code == 304
+    assert api.get(f"{address}?bogus=1", headers=headers).status_code == 400
 
 
 def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run):
@@ -172,13 +172,13 @@ def post(post_to, run):
 
 
 def test_an_output_is_added_read_and_deleted(client, post, run):
-    added = post(tool="vmstat", text=" r  b\r\n 1  0\n")
-    assert added.status_code == 201
-    path = f"/api/v1/outputs/{added.json()['id']}/"
-    assert client.get(path).json() == added.json()
-    assert (added.json()["tool"], added.json()["text"]) == ("vmstat", " r  b\r\n 1  0\n")
-    (listed,) = client.get(f"/api/v1/runs/{run.pk}/outputs/").json()["results"]
-    assert listed.keys() == {"id", "run", "tool", "added_by", "added_at"}
+    response = post(tool="vmstat", text=" r  b\r\n 1  0\n")
+    assert response.status_code == 201
+    path = f"/api/v1/outputs/{response.json()['id']}/"
+    assert client.get(path).json() == response.json()
+    assert (response.json()["tool"], response.json()["text"]) == ("vmstat", " r  b\r\n 1  0\n")
+    (row,) = client.get(f"/api/v1/runs/{run.pk}/outputs/").json()["results"]
+    assert row.keys() == {"id", "run", "tool", "added_by", "added_at"}
     assert client.delete(path).status_code == 204
     assert client.get(path).status_code == 404
 
@@ -199,13 +199,13 @@ def test_what_is_no_number_of_a_page_is_refused_with_what_to_write(api):
 
 def read_whole(api, address: str, make) -> list[int]:
     """The ids of all pages; something new is made before each but the first."""
-    seen = []
+    ids = []
     while address:
         page = api.get(address).json()
-        seen += [row["id"] for row in page["results"]]
+        ids += [row["id"] for row in page["results"]]
         address = page["next"]
         make()
-    return seen
+    return ids
 
 
 def test_campaigns_by_id_come_once_each_while_new_ones_are_created(api, project):
@@ -216,9 +216,9 @@ def test_campaigns_by_id_come_once_each_while_new_ones_are_created(api, project)
         if next(more, None) is not None:
             make_campaign(project)
 
-    seen = read_whole(api, "/api/v1/campaigns/?ordering=id&page_size=2", make)
-    assert seen[:5] == there
-    assert len(seen) == len(set(seen)) == 7
+    ids = read_whole(api, "/api/v1/campaigns/?ordering=id&page_size=2", make)
+    assert ids[:5] == there
+    assert len(ids) == len(set(ids)) == 7
 
 
 def test_runs_until_a_time_come_once_each_while_new_ones_begin(api, project):
@@ -228,5 +228,5 @@ def test_runs_until_a_time_come_once_each_while_new_ones_begin(api, project):
     for _ in range(5):
         make()
     until = timezone.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    seen = read_whole(api, f"/api/v1/runs/?until={until}&page_size=2", make)
-    assert len(seen) == len(set(seen)) == 5
+    ids = read_whole(api, f"/api/v1/runs/?until={until}&page_size=2", make)
+    assert len(ids) == len(set(ids)) == 5

@@ -25,15 +25,15 @@ MEANS = [[18_900, 19_000, 18_800], [29_100, 29_000, 29_300]]
 
 
 @pytest.fixture
-def decoded(monkeypatch) -> list[str]:
+def decodings(monkeypatch) -> list[str]:
     """Every payload that is decoded."""
     payloads, runs_of = [], histogram.runs_of
 
-    def noted(text: str) -> bytes:
+    def note_and_read(text: str) -> bytes:
         payloads.append(text)
         return runs_of(text)
 
-    monkeypatch.setattr(histogram, "runs_of", noted)
+    monkeypatch.setattr(histogram, "runs_of", note_and_read)
     return payloads
 
 
@@ -51,7 +51,7 @@ def campaign(campaign_of_the_file, project) -> Campaign:
     return Campaign.objects.get(pk=campaign_of_the_file.pk)
 
 
-def told(campaign: Campaign) -> tuple[str, list]:
+def tables_and_curves(campaign: Campaign) -> tuple[str, list]:
     """All tables and curves of its page."""
     answer = campaign_answer(campaign)
     return "".join(csv_of_tables(answer.tables)), [test.curve for test in answer.tests]
@@ -61,67 +61,72 @@ def csv_of(campaign: Campaign) -> str:
     return "".join(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
 
 
-def test_a_campaign_decodes_no_histogram_and_says_what_they_say(campaign, decoded):
+def test_a_campaign_decodes_no_histogram_and_says_what_they_say(campaign, decodings):
     forget()
-    first = told(campaign)
-    assert len(decoded) >= 6, "the runs together"
-    decoded.clear()
-    assert told(campaign) == first
-    assert decoded == []
+    first = tables_and_curves(campaign)
+    assert len(decodings) >= 6, "the runs together"
+    decodings.clear()
+    assert tables_and_curves(campaign) == first
+    assert decodings == []
 
 
-def test_the_file_of_its_runs_decodes_none(campaign, decoded):
+def test_the_file_of_its_runs_decodes_none(campaign, decodings):
     assert csv_of(campaign).count("\n") == 7
-    assert decoded == []
+    assert decodings == []
 
 
-def test_the_list_of_runs_decodes_none(project, alice, campaign, decoded):
+def test_the_list_of_runs_decodes_none(project, alice, campaign, decodings):
     runs = list_runs(Actor(user=alice)).filter(campaign__project=project)
     assert len(run_rows(list(runs)).rows) == 6
-    assert decoded == []
+    assert decodings == []
 
 
-def test_a_comparison_decodes_none_a_second_time(alice, campaign, decoded):
+def test_a_comparison_decodes_none_a_second_time(alice, campaign, decodings):
     later = same_again(list(campaign.tests.order_by("position")))
     run_in_blocks(later, [[each + 900 for each in means] for means in MEANS])
     keep_figures([test.pk for test in later])
-    asked = {"a": f"campaign-{campaign.pk}", "b": f"campaign-{later[0].campaign_id}"}
+    sides = {"a": f"campaign-{campaign.pk}", "b": f"campaign-{later[0].campaign_id}"}
     for _ in range(2):
-        decoded.clear()
-        found = comparison_of(columns_of(Actor(user=alice), asked))
-    tables = (found.table, found.detail.times, found.detail.counts, *found.detail.repeats)
+        decodings.clear()
+        comparison = comparison_of(columns_of(Actor(user=alice), sides))
+    tables = (
+        comparison.table,
+        comparison.detail.times,
+        comparison.detail.counts,
+        *comparison.detail.repeats,
+    )
     assert all(csv_of_tables(tables))
-    assert decoded == []
+    assert decodings == []
 
 
 def test_a_run_that_counts_no_longer_is_not_among_the_pooled_requests(campaign):
-    before, run = told(campaign), campaign.runs.order_by("position").first()
+    before, run = tables_and_curves(campaign), campaign.runs.order_by("position").first()
     Run.objects.filter(pk=run.pk).update(outcome="partial")
-    now = told(campaign)
+    now = tables_and_curves(campaign)
     forget()
-    assert told(campaign) == now != before
+    assert tables_and_curves(campaign) == now != before
 
 
 def test_what_is_not_kept_takes_a_statement_for_all_runs(campaign):
     runs = measured_runs(Run.objects.prefetch_related("shards"))
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         values = [each.total.timing("response").percentile_us(12_345) for each in runs]
     assert len(values) == 6
     assert None not in values
-    assert len(seen) == 1
+    assert len(queries) == 1
 
 
 def test_what_a_release_kept_that_shows_other_percentiles_is_read_as_far_as_it_goes(campaign):
-    expected = told(campaign)
+    before = tables_and_curves(campaign)
     for summary in RunSummary.objects.all():
         summary.figures["timings"]["response"][5:] = [[], []]
         summary.save(update_fields=["figures"])
     forget()
-    assert told(campaign) == expected
+    assert tables_and_curves(campaign) == before
 
 
 def test_the_campaign_s_answer_takes_four_statements(campaign):
-    told(campaign)
-    with CaptureQueriesContext(connection) as seen:
+    tables_and_curves(campaign)
+    with CaptureQueriesContext(connection) as queries:
         campaign_answer(campaign)
-    assert len(seen) == 4
+    assert len(queries) == 4

@@ -5,7 +5,6 @@ import re
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
@@ -13,6 +12,7 @@ from campaigns.models import FailureExample
 from campaigns.runs.exports import tool_report
 from tests.campaigns.test_answers import done
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -21,7 +21,6 @@ from tests.factories import (
     make_test,
     store_second,
 )
-from tests.factories import make_test as a_test
 from tests.measured import end, measure
 from tests.pages import html_of, text_of
 from tests.shares.test_shares import make_link
@@ -34,15 +33,15 @@ HOSTILE = "404 Not Found\nX: <i>x</i>\n\n<script>alert(1)</script>"
 def failing(project, n_ok: int = 0):
     run = make_run(make_test(make_campaign(project)))
     for number in range(3):
-        told = make_second(
+        second = make_second(
             number,
             [5_000] * n_ok,
             counters={"failed": 20},
             errors={"status_unexpected": 20},
             timings={"failed_reply": Timing.of([2_000] * 20)},
         )
-        told.statuses = {"200": n_ok, "404": 20}
-        store_second(run, told)
+        second.statuses = {"200": n_ok, "404": 20}
+        store_second(run, second)
     FailureExample.objects.create(
         run=run,
         shard=0,
@@ -57,8 +56,7 @@ def failing(project, n_ok: int = 0):
         detail="",
     )
     end(run, Outcome.COMPLETE)
-    run.campaign.started_at = run.campaign.finished_at = run.campaign.created_at
-    run.campaign.save()
+    done(run.campaign)
     return run
 
 
@@ -133,8 +131,8 @@ REMEDY = "Check the port, and the address that the server listens on"
 
 @pytest.fixture
 def run(project):
-    seen = {"counters": {"failed": 50}, "errors": {"connect_refused": 50}}
-    run = measure(make_run(make_test(make_campaign(project, repeats=1))), 20_000, **seen)
+    failures = {"counters": {"failed": 50}, "errors": {"connect_refused": 50}}
+    run = measure(make_run(make_test(make_campaign(project, repeats=1))), 20_000, **failures)
     done(run.campaign)
     return run
 
@@ -152,9 +150,9 @@ def test_the_remedy_stands_once_with_the_page_where_it_is_done(as_editor, run):
 
 
 def test_a_viewer_and_a_share_have_the_words_without_the_buttons(client, as_editor, vera, run):
-    shared = make_link(as_editor, "campaign-share", run.campaign_id)
+    link = make_link(as_editor, "campaign-share", run.campaign_id)
     client.force_login(vera)
-    for page in (*pages_of(client, run), text_of(Client().get(shared, follow=True))):
+    for page in (*pages_of(client, run), text_of(Client().get(link, follow=True))):
         assert REMEDY in page
         assert "Edit the target" not in page
 
@@ -168,11 +166,10 @@ def campaign(project):
     """Three repeats by one and by two injector processes, a threshold among them."""
     rules = [{"metric": "mean", "limit": 5, "unit": "ms"}]
     spec = plan_spec(model="over", requests=2000, over_s=10) | {"thresholds": rules}
-    now = timezone.now()
-    campaign = make_campaign(project, started_at=now, finished_at=now)
+    campaign = make_campaign(project, **just_now())
     version, endpoint = make_plan(project, spec=spec), make_endpoint(make_target(project))
     for injectors in (1, 2):
-        test = a_test(campaign, version, endpoint=endpoint, injectors=injectors)
+        test = make_test(campaign, version, endpoint=endpoint, injectors=injectors)
         for repeat in (1, 2, 3):
             measure(make_run(test, repeat), 18_900, counters={"in_doubt": 20})
     return campaign
@@ -214,24 +211,24 @@ PLACES = {
 
 def test_no_place_has_a_figure_of_it_but_says_why(as_editor, campaign):
     for place in PLACES:
-        told = PLACES[place](as_editor, campaign)
-        assert SAID in told
-        assert FIGURE not in told
-        assert "Broken" not in told
+        text = PLACES[place](as_editor, campaign)
+        assert SAID in text
+        assert FIGURE not in text
+        assert "Broken" not in text
 
 
 def test_a_comparison_states_no_figure_and_gives_no_word(as_editor, campaign):
     first, second = campaign.runs.all()[:2]
     columns = {"a": f"run-{first.pk}", "b": f"run-{second.pk}"}
-    told = as_editor.get(reverse("api-comparison"), columns).json()
-    assert told["sentences"]
-    assert FIGURE not in " ".join([*told["sentences"], *told["grounds"]])
-    assert {each["word"] for each in told["tests"]} == {""}
+    comparison = as_editor.get(reverse("api-comparison"), columns).json()
+    assert comparison["sentences"]
+    assert FIGURE not in " ".join([*comparison["sentences"], *comparison["grounds"]])
+    assert {each["word"] for each in comparison["tests"]} == {""}
     assert as_editor.get(reverse("comparison"), columns).context.get("charts") is None
 
 
 def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):
-    told = as_editor.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
-    (sweep,) = told["sweeps"]
+    answer = as_editor.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
+    (sweep,) = answer["sweeps"]
     assert {row["values"]["speed_up"] for row in sweep["rows"]} == {None}
     assert "-curves" not in html_of(as_editor, "campaign-detail", campaign.pk)

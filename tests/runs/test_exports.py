@@ -22,8 +22,8 @@ def test_(project):
 
 
 def rows_of(*runs: Run) -> list[dict[str, str]]:
-    found = Run.objects.filter(pk__in=[run.pk for run in runs]).order_by("position")
-    return list(csv.DictReader(StringIO("".join(csv_of_runs(whole_runs(found))))))
+    in_order = Run.objects.filter(pk__in=[run.pk for run in runs]).order_by("position")
+    return list(csv.DictReader(StringIO("".join(csv_of_runs(whole_runs(in_order))))))
 
 
 def test_a_row_says_what_ran_where_and_when(test_):
@@ -59,18 +59,18 @@ def test_times_are_microseconds_with_all_their_digits(test_):
 
 def test_times_without_what_the_injector_added_are_those_of_the_timed_requests(test_):
     sample = {"sampled": Timing.of([18_870] * 70), "undelayed": Timing.of([18_000] * 70)}
-    timed = measure(make_run(test_, 1), 18_870, seconds=10, timings=sample)
-    untimed = measure(make_run(test_, 2), 18_870)
-    row, other = rows_of(timed, untimed)
+    with_sample = measure(make_run(test_, 1), 18_870, seconds=10, timings=sample)
+    without = measure(make_run(test_, 2), 18_870)
+    row, other = rows_of(with_sample, without)
     assert (row["undelayed_n"], float(row["undelayed_mean_us"])) == ("700", 18_000)
     assert (other["undelayed_n"], other["undelayed_mean_us"]) == ("0", "")
 
 
 def test_response_times_have_lower_ends_where_the_injectors_part_is_known(test_):
     sample = {"sampled": Timing.of([18_870] * 200), "undelayed": Timing.of([15_000] * 200)}
-    timed = measure(make_run(test_, 1), 18_870, timings=sample)
-    untimed = measure(make_run(test_, 2), 18_870)
-    row, other = rows_of(timed, untimed)
+    with_sample = measure(make_run(test_, 1), 18_870, timings=sample)
+    without = measure(make_run(test_, 2), 18_870)
+    row, other = rows_of(with_sample, without)
     for metric in ("mean", "p50", "p90", "p95", "p99"):
         assert float(row[f"response_{metric}_low_us"]) == pytest.approx(15_000, rel=0.001)
         assert float(row[f"response_{metric}_us"]) > 18_000
@@ -93,8 +93,8 @@ def test_no_name_becomes_a_formula(test_):
 
 
 def test_a_run_without_figures_has_a_row_with_the_same_columns(test_):
-    waiting, measured = make_run(test_), measure(make_run(test_, 2), 18_870)
-    rows = rows_of(waiting, measured)
+    waiting, done = make_run(test_), measure(make_run(test_, 2), 18_870)
+    rows = rows_of(waiting, done)
     assert all(tuple(row) == COLUMNS for row in rows)
     assert rows[0]["state"] == "queued"
     assert rows[0]["response_mean_us"] == ""

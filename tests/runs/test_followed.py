@@ -34,8 +34,10 @@ def numbers(data) -> list[int]:
 
 
 def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
-    decoded, real = [], ShardSecond.value
-    monkeypatch.setattr(ShardSecond, "value", lambda row: decoded.append(row.second) or real(row))
+    seconds_read, real = [], ShardSecond.value
+    monkeypatch.setattr(
+        ShardSecond, "value", lambda row: seconds_read.append(row.second) or real(row)
+    )
     store_second(run, make_second(0, [10_000]))
     for _ in range(100):
         assert numbers(seconds_after(run.pk, BEFORE_ALL)) == [0]
@@ -44,18 +46,18 @@ def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
     for _ in range(100):
         assert numbers(seconds_after(run.pk, 0)) == [1]
     assert report_of(run).tiles
-    assert [point["second"] for point in points_so_far(run.pk)] == decoded == [0, 1]
+    assert [point["second"] for point in points_so_far(run.pk)] == seconds_read == [0, 1]
 
 
 def test_what_was_only_partly_read_is_read_anew(run, monkeypatch):
-    real, begun = hub.measurement_so_far, []
+    real, begins_anew = hub.measurement_so_far, []
 
     def read(of, known):
-        begun.append(known is None)
-        measured = real(of, known)
-        if len(begun) == 2:
+        begins_anew.append(known is None)
+        measurement = real(of, known)
+        if len(begins_anew) == 2:
             raise ConnectionError
-        return measured
+        return measurement
 
     monkeypatch.setattr(hub, "measurement_so_far", read)
     store_second(run, make_second(0, [10_000]))
@@ -65,7 +67,7 @@ def test_what_was_only_partly_read_is_read_anew(run, monkeypatch):
     with pytest.raises(ConnectionError):
         points_so_far(run.pk)
     assert [point["ok"] for point in points_so_far(run.pk)] == [1, 1]
-    assert begun == [True, False, True]
+    assert begins_anew == [True, False, True]
 
 
 def test_a_finished_run_is_sent_with_its_late_seconds(project):
@@ -81,14 +83,14 @@ def test_a_long_run_is_sent_anew_every_five_minutes_in_a_thousand_points(run):
     n_seconds = MOST_POINTS + LAST_S
     row = store_second(run, make_second(0, [10_000]))
     names = [each.attname for each in row._meta.fields if each.name != "pk"]
-    stored = {name: getattr(row, name) for name in names}
+    fields = {name: getattr(row, name) for name in names}
     ShardSecond.objects.bulk_create(
-        ShardSecond(**stored | {"second": each}) for each in range(1, n_seconds)
+        ShardSecond(**fields | {"second": each}) for each in range(1, n_seconds)
     )
     whole = seconds_after(run.pk, BEFORE_ALL)
     assert whole["all"]
     assert len(numbers(whole)) <= MOST_POINTS
     last = seconds_after(run.pk, n_seconds - 2)
     assert (last["all"], numbers(last)) == (False, [n_seconds - 1])
-    crossed = seconds_after(run.pk, (n_seconds - 1) // LAST_S * LAST_S - 2)
-    assert (crossed["all"], numbers(crossed)[0]) == (True, 0)
+    beyond = seconds_after(run.pk, (n_seconds - 1) // LAST_S * LAST_S - 2)
+    assert (beyond["all"], numbers(beyond)[0]) == (True, 0)

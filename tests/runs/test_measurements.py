@@ -70,8 +70,8 @@ def test_a_second_of_several_steps_waits_for_its_last_step(running):
         store_second(running, make_second(0, [7000], step=1), shard=shard)
         store_second(running, make_second(2, [7000]), shard=shard)
     running.shards.update(last_second=2)
-    seen = points_at(running, seconds_later(2))
-    assert [(point["second"], point["ok"]) for point in seen] == [(0, 5), (1, 1)]
+    points = points_at(running, seconds_later(2))
+    assert [(point["second"], point["ok"]) for point in points] == [(0, 5), (1, 1)]
 
 
 def test_a_second_that_is_three_seconds_old_is_shown_with_what_is_missing(running):
@@ -80,21 +80,21 @@ def test_a_second_that_is_three_seconds_old_is_shown_with_what_is_missing(runnin
 
 
 def test_it_goes_on_after_the_second_that_was_seen(running, django_assert_num_queries):
-    known = measurement_so_far(running, now=seconds_later(2))
-    first = known.series[0]
+    measurement = measurement_so_far(running, now=seconds_later(2))
+    first = measurement.series[0]
     running.seconds.filter(second=0).delete()
-    assert measurement_so_far(running, known, seconds_later(9)) is known
-    assert known.series[0] is first
-    assert [each["second"] for each in known.series] == [0, 1]
-    assert (known.total.count("ok"), known.duration_s) == (4, 2.0)
+    assert measurement_so_far(running, measurement, seconds_later(9)) is measurement
+    assert measurement.series[0] is first
+    assert [each["second"] for each in measurement.series] == [0, 1]
+    assert (measurement.total.count("ok"), measurement.duration_s) == (4, 2.0)
 
 
 def test_a_second_that_comes_late_leaves_what_was_shown_as_it_is(running):
-    known = measurement_so_far(running, now=seconds_later(9))
+    measurement = measurement_so_far(running, now=seconds_later(9))
     store_second(running, make_second(1, [9000] * 5), shard=1)
-    measurement_so_far(running, known, seconds_later(10))
-    assert [(each["second"], each["missing"]) for each in known.series] == [(0, 0), (1, 1)]
-    assert known.total.count("ok") == sum(each["ok"] for each in known.series)
+    measurement_so_far(running, measurement, seconds_later(10))
+    assert [(each["second"], each["missing"]) for each in measurement.series] == [(0, 0), (1, 1)]
+    assert measurement.total.count("ok") == sum(each["ok"] for each in measurement.series)
 
 
 def test_a_finished_run_is_read_from_its_summary(project, django_assert_num_queries):

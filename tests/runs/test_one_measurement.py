@@ -49,7 +49,7 @@ def seen_by(injector: int, second: int, step: int):
     values = [5000 + 400 * second + 37 * nth + 900 * step for nth in range(20 + 3 * injector)]
     has_failed = second % 3 == 2
     vitals = {"cpu_share": 0.1 * (1 + injector) + 0.01 * second, "hub_lag_max_us": 90 * second}
-    seen = make_second(
+    line = make_second(
         second,
         values,
         step=step,
@@ -58,11 +58,11 @@ def seen_by(injector: int, second: int, step: int):
         in_flight=second % 5,
         vitals=None if step else vitals,
     )
-    seen.timings["failed"] = Timing.of([30_000] * 3 if has_failed else [])
+    line.timings["failed"] = Timing.of([30_000] * 3 if has_failed else [])
     own_us = 30 * (1 + second % 4)
-    seen.timings["sampled"] = Timing.of([value + own_us for value in values])
-    seen.timings["undelayed"] = Timing.of(values)
-    return seen
+    line.timings["sampled"] = Timing.of([value + own_us for value in values])
+    line.timings["undelayed"] = Timing.of(values)
+    return line
 
 
 ROWS = [
@@ -85,12 +85,12 @@ def run(project) -> Run:
 
 def watch(run: Run) -> Measurement:
     """As a live page does: what has come is added, again and again."""
-    known = None
+    measurement = None
     for portion in (ROWS[:20], ROWS[20:24], ROWS[24:]):
         for injector, second in portion:
             store_second(run, second, shard=injector)
-        known = measurement_so_far(run, known)
-    return known
+        measurement = measurement_so_far(run, measurement)
+    return measurement
 
 
 def summarise(run: Run) -> Measurement:
@@ -102,30 +102,30 @@ def summarise(run: Run) -> Measurement:
     return measurement_of(Run.objects.get(pk=run.pk))
 
 
-def figures_of(seen: Measurement) -> dict:
+def figures_of(measurement: Measurement) -> dict:
     """All that a result is made of, except what only one of the readers knows."""
-    vitals = [each | {"host": ""} for each in seen.vitals]
-    return seen.to_json() | {
+    vitals = [each | {"host": ""} for each in measurement.vitals]
+    return measurement.to_json() | {
         "vitals": vitals,
-        "figures": seen.figures,
-        "sent_per_s": seen.sent_per_s,
-        "in_flight": (seen.mean_in_flight, seen.most_in_flight),
-        "by_second": (seen.by_second("replies"), seen.by_second("sessions")),
+        "figures": measurement.figures,
+        "sent_per_s": measurement.sent_per_s,
+        "in_flight": (measurement.mean_in_flight, measurement.most_in_flight),
+        "by_second": (measurement.by_second("replies"), measurement.by_second("sessions")),
     }
 
 
 def test_summary_live_page_terminal_and_thresholds_have_the_same_figures(run):
     live = watch(run)
     page = run_report(run, live)
-    stored = summarise(run)
-    typed = LocalRun(run.frozen.plan, list(reversed(ROWS)), [END, END]).measurement
-    assert figures_of(live) == figures_of(stored)
-    assert figures_of(typed) == figures_of(stored)
-    assert live.warm_up == typed.warm_up
-    finished = run_report(Run.objects.get(pk=run.pk))
-    assert page.table == finished.table
-    assert page.parts == finished.parts
-    assert page.thresholds == finished.thresholds
+    summary = summarise(run)
+    at_terminal = LocalRun(run.frozen.plan, list(reversed(ROWS)), [END, END]).measurement
+    assert figures_of(live) == figures_of(summary)
+    assert figures_of(at_terminal) == figures_of(summary)
+    assert live.warm_up == at_terminal.warm_up
+    end_page = run_report(Run.objects.get(pk=run.pk))
+    assert page.table == end_page.table
+    assert page.parts == end_page.parts
+    assert page.thresholds == end_page.thresholds
 
 
 def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
@@ -135,10 +135,10 @@ def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
     ]
     for second, total in enumerate(so_far):
         judge.look(second, [total], second + 1)
-    watched = watch(run)
-    alone = judge.verdicts([watched.total], float(N_SECONDS))
+    live = watch(run)
+    alone = judge.verdicts([live.total], float(N_SECONDS))
     assert [each.passed for each in alone] == [False, True, False]
-    assert watched.thresholds == alone
+    assert live.thresholds == alone
     assert LocalRun(plan, ROWS, [END, END]).measurement.thresholds == alone
 
 

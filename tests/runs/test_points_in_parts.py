@@ -39,7 +39,7 @@ def run(project):
     return run
 
 
-def exported(run, kinds) -> list[dict[str, str]]:
+def rows_of_file(run, kinds) -> list[dict[str, str]]:
     texts = [
         "".join(csv_of_seconds(columns_in_parts(run, as_written=each), kinds))
         for each in (True, False)
@@ -55,13 +55,13 @@ def test_the_parts_together_are_all_points(run):
 
 
 def test_no_more_is_read_than_was_wanted(run):
-    with CaptureQueriesContext(connection) as seen:
+    with CaptureQueriesContext(connection) as queries:
         parts = columns_in_parts(run)
-        assert not seen.captured_queries
+        assert not queries.captured_queries
         assert next(parts)["second"] == [-1, 0, 1]
-        n_at_first = len(seen)
+        n_at_first = len(queries)
         assert [part["second"][-1] for part in parts] == [4, 7, 8]
-        assert len(seen) > n_at_first
+        assert len(queries) > n_at_first
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_no_more_is_read_than_was_wanted(run):
     [(-5, 2, [-1, 0, 1]), (2, 6, [2, 3, 4, 5]), (8, 99, [8]), (3, 3, [])],
 )
 def test_a_stretch_has_its_points_whatever_parts_they_are_in(run, first, until, seconds):
-    found = points_between(run, first, until)
-    assert [each["second"] for each in found] == seconds
-    assert found == [each for each in points_of(run) if each["second"] in seconds]
+    points = points_between(run, first, until)
+    assert [each["second"] for each in points] == seconds
+    assert points == [each for each in points_of(run) if each["second"] in seconds]
 
 
 def test_the_text_is_that_of_the_points(run):
-    (row,) = (row for row in exported(run, ["reset"]) if row["second (s)"] == "3")
+    (row,) = (row for row in rows_of_file(run, ["reset"]) if row["second (s)"] == "3")
     point = next(point for point in points_of(run) if point["second"] == 3)
     assert row["p95 (ms)"] == repr(point["p95_ms"])
     assert row["ok"] == str(point["ok"])
@@ -91,5 +91,5 @@ def test_each_kind_of_error_in_any_second_is_a_column(project):
     end(run, "complete")
     kinds = error_kinds_of(run)
     assert kinds == ["dns_failed", "reset", "write_error"]
-    assert [row["error reset"] for row in exported(run, kinds)] == list("00201")
-    assert [row["error dns_failed"] for row in exported(run, kinds)] == list("10000")
+    assert [row["error reset"] for row in rows_of_file(run, kinds)] == list("00201")
+    assert [row["error dns_failed"] for row in rows_of_file(run, kinds)] == list("10000")

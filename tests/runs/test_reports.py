@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
 from campaigns.domain.metrics.kept_requests import KeptRequests, pack
-from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import RequestsOfShard, Run, Shard
@@ -37,8 +37,12 @@ def new_run(project, **fields) -> Run:
     return make_run(make_test(make_campaign(project), **fields))
 
 
-def said(run) -> str:
-    return plain_text(run_report(run).sentence).replace("\u202f", " ")
+def ended_run(project, second: Second, **fields) -> Run:
+    """A run whose only second this is."""
+    run = new_run(project, **fields)
+    store_second(run, second)
+    end_shards(run)
+    return end(run, Outcome.COMPLETE)
 
 
 def tile(report, key: str) -> dict:
@@ -80,10 +84,10 @@ def test_steps_stand_below_all_steps(project):
 def test_a_run_in_which_everything_failed_says_what_the_target_answered(project):
     run = new_run(project)
     for second in range(2):
-        told = make_second(second, [], counters={"failed": 50}, errors={"status_unexpected": 50})
-        told.statuses = {"404": 50}
-        told.timings["failed_reply"] = Timing.of([2_000] * 50)
-        store_second(run, told)
+        line = make_second(second, [], counters={"failed": 50}, errors={"status_unexpected": 50})
+        line.statuses = {"404": 50}
+        line.timings["failed_reply"] = Timing.of([2_000] * 50)
+        store_second(run, line)
     end(run, Outcome.COMPLETE)
     report = run_report(run)
     assert "2.00\u202fms (p50)" in plain_text(report.sentence)
@@ -95,7 +99,7 @@ def test_a_run_in_which_everything_failed_says_what_the_target_answered(project)
 
 
 @pytest.mark.parametrize(
-    ("asked", "scheme", "tls", "said"),
+    ("options", "scheme", "tls", "protocol"),
     [
         ({"http_version": "1.0"}, "http", {}, "HTTP/1.0"),
         ({"http_version": "2"}, "https", {}, "HTTP/2 by ALPN"),
@@ -108,29 +112,28 @@ def test_a_run_in_which_everything_failed_says_what_the_target_answered(project)
         ),
     ],
 )
-def test_the_http_that_was_spoken_is_told_with_who_agreed_to_it(project, asked, scheme, tls, said):
+def test_the_http_that_was_spoken_is_told_with_who_agreed_to_it(
+    project, options, scheme, tls, protocol
+):
     load = {"model": "closed", "connections": 1, "requests": 10}
-    plan = make_plan(project, spec=plan_spec(**load) | asked)
+    plan = make_plan(project, spec=plan_spec(**load) | options)
     endpoint = make_endpoint(make_target(project), scheme, tls=tls)
-    run = new_run(project, version=plan, endpoint=endpoint)
-    store_second(run, make_second(0, [1000], counters={"connections_opened": 1}))
-    end_shards(run)
-    end(run, Outcome.COMPLETE)
-    assert ["Protocol", said] in dict(run_report(run).facts)["Handshakes"]
+    second = make_second(0, [1000], counters={"connections_opened": 1})
+    run = ended_run(project, second, version=plan, endpoint=endpoint)
+    assert ["Protocol", protocol] in dict(run_report(run).facts)["Handshakes"]
 
 
 def test_requests_that_were_sent_again_are_on_the_page(project):
-    run = new_run(project, version=make_plan(project, spec=plan_spec() | {"http_version": "1.1"}))
-    store_second(run, make_second(0, [1000], counters={"connections_opened": 3, "replayed": 2}))
-    end_shards(run)
-    end(run, Outcome.COMPLETE)
+    plan = make_plan(project, spec=plan_spec() | {"http_version": "1.1"})
+    second = make_second(0, [1000], counters={"connections_opened": 3, "replayed": 2})
+    run = ended_run(project, second, version=plan)
     facts = dict(dict(run_report(run).facts)["Handshakes"])
     assert facts["Sent again on a new connection"].startswith("2 requests: ")
 
 
 def test_what_the_plan_asks_for_stands_beside_what_was_there(project):
     plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=10))
-    run = make_run(make_test(make_campaign(project), plan))
+    run = new_run(project, version=plan)
     for number, in_flight in enumerate((2, 7, 0)):
         store_second(run, make_second(number, [10_000] * 300, in_flight=in_flight))
     end_shards(run, last_second=2, end={"duration_us": 12_000_000, "sending_us": 9_990_000})
@@ -146,7 +149,7 @@ def test_what_the_plan_asks_for_stands_beside_what_was_there(project):
 
 def test_the_rate_of_a_run_that_was_stopped_is_that_until_its_end(project):
     plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=60))
-    run = make_run(make_test(make_campaign(project), plan))
+    run = new_run(project, version=plan)
     for number in range(6):
         store_second(run, make_second(number, [10_000] * 100))
     end_shards(run, last_second=5, end={"duration_us": 6_000_000, "sending_us": 5_990_000})
@@ -168,14 +171,11 @@ def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(pr
 
 
 def test_the_parts_of_a_reply_are_told_and_how_much_its_body_varies(project):
-    run = new_run(project)
     sizes = {
         "head_received": 526 * 2, "body_received": 4000 + 4151, "framing_received": 7 * 2,
         "body_squares": 4000**2 + 4151**2,
     }  # fmt: skip
-    store_second(run, make_second(0, [1000, 1000], counters=sizes))
-    end_shards(run)
-    end(run, Outcome.COMPLETE)
+    run = ended_run(project, make_second(0, [1000, 1000], counters=sizes))
     assert dict(run_report(run).facts)["Bytes"] == [
         ["Header per response", "526 B"],
         ["Body per response", "4,076 ± 75.5 B"],
@@ -184,13 +184,9 @@ def test_the_parts_of_a_reply_are_told_and_how_much_its_body_varies(project):
 
 
 def test_bytes_of_http_stand_beside_what_tcp_carried(project):
-    run = new_run(project)
     sizes = {"bytes_sent": 60, "wire_sent": 900, "bytes_received": 140, "wire_received": 3000}
-    store_second(run, make_second(0, [1000], counters=sizes))
-    end_shards(run)
-    end(run, Outcome.COMPLETE)
-    facts = dict(run_report(run).facts)
-    assert facts["Bytes"] == [
+    run = ended_run(project, make_second(0, [1000], counters=sizes))
+    assert dict(run_report(run).facts)["Bytes"] == [
         ["Sent, HTTP", "60 B"],
         ["Sent, TCP", "900 B"],
         ["Received, HTTP", "140 B"],
@@ -205,17 +201,16 @@ RULES = [
 
 
 def run_with_rules(project) -> Run:
-    version = make_plan(project, spec=plan_spec() | {"thresholds": RULES})
-    return make_run(make_test(make_campaign(project), version))
+    return new_run(project, version=make_plan(project, spec=plan_spec() | {"thresholds": RULES}))
 
 
-def told(table) -> list[list[str]]:
+def texts(table) -> list[list[str]]:
     return [[row.label, *(cell.text for cell in row.cells)] for row in table.rows]
 
 
 def test_thresholds_are_judged_at_the_end(project):
     run = measure(run_with_rules(project), 20_000)
-    assert told(run_report(run).thresholds) == [
+    assert texts(run_report(run).thresholds) == [
         ["p95 < 30 ms", "22 ms", "30 ms", "kept", "–"],
         ["rate > 500 /s", "200 /s", "500 /s", "broken", "0"],
     ]
@@ -227,7 +222,7 @@ def test_thresholds_are_judged_while_the_run_goes(project):
     for second, mean_us in enumerate([20_000, 20_000, 90_000]):
         store_second(run, make_second(second, [mean_us] * 100))
     run.refresh_from_db()
-    assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
+    assert texts(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
 
 
 def run_of_two(project, ends_s, offset_s=0.0):
@@ -260,8 +255,8 @@ def test_phases_are_exact_where_each_request_is_known(project):
     run = run_of_two(project, (1.4, 1.9), offset_s=0.1)
     for shard, (start_us, step_us) in enumerate(((0, 13_000), (100_000, 17_000))):
         starts = [start_us + step_us * place for place in range(100)]
-        n, own = len(starts), {"number": [*range(1, 101)], "start_us": starts}
-        columns = own | {"response_us": [5000] * n, "step": [0] * n, "status": [200] * n}
+        n, own_columns = len(starts), {"number": [*range(1, 101)], "start_us": starts}
+        columns = own_columns | {"response_us": [5000] * n, "step": [0] * n, "status": [200] * n}
         line = {"is_all": True, "columns": columns | {"kind": [""] * n}}
         RequestsOfShard.objects.create(run=run, shard=shard, packed=pack(line))
     table = run_report(run).phases
@@ -331,7 +326,7 @@ def test_a_style_that_is_none_has_no_report(run):
 
 
 def test_a_run_that_nobody_began_has_a_report_of_nothing(project):
-    run = make_run(make_test(make_campaign(project)))
+    run = new_run(project)
     text = tool_report(run, "httperf")
     assert "replies 0" in text
     assert "not judged until the run has ended" in text

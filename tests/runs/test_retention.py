@@ -48,7 +48,7 @@ def remove(days: float = 31, batches: int = 10**6) -> int:
     )
 
 
-def ended(project, seconds: int = 10) -> Run:
+def ended_run(project, seconds: int = 10) -> Run:
     """A run that has ended now, with warm-up and seconds."""
     spec = plan_spec(model="closed", connections=2, requests=160) | {"warm_up_s": 1}
     run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
@@ -63,7 +63,7 @@ def n_seconds(run: Run) -> int:
 
 
 def test_only_what_is_older_than_the_setting_is_removed(project, settings):
-    run = ended(project)
+    run = ended_run(project)
     assert remove(days=29) == 0
     settings.KEEP_SECONDS_DAYS = 0
     assert remove(days=999) == 0
@@ -84,7 +84,7 @@ def everything_that_is_read(run: Run) -> list:
 
 
 def test_pages_and_reports_of_the_run_read_as_before(project):
-    run = ended(project)
+    run = ended_run(project)
     before = everything_that_is_read(run)
     assert remove() == 11
     assert everything_that_is_read(run) == before
@@ -108,7 +108,7 @@ def test_the_phases_of_several_injectors_stay(project):
 
 
 def test_summarising_again_leaves_the_run_as_it_is(project):
-    run = ended(project)
+    run = ended_run(project)
     remove()
     summary = summarise_run(run)
     assert summary == RunSummary.objects.get(run=run)
@@ -116,7 +116,7 @@ def test_summarising_again_leaves_the_run_as_it_is(project):
 
 
 def test_runs_of_a_current_baseline_stay_until_it_is_replaced(project, alice):
-    run = ended(project)
+    run = ended_run(project)
     test = run.test
     baseline = Baseline.objects.create(
         project=project,
@@ -136,11 +136,11 @@ def test_runs_of_a_current_baseline_stay_until_it_is_replaced(project, alice):
 def test_what_a_live_link_shows_stays_until_it_ends(project):
     for shows in ["campaign", "run", "a test", "a run beside another", "the test on these days"]:
         with undone():
-            run = ended(project)
+            run = ended_run(project)
             Campaign.objects.update(started_at="2026-11-08T02:00:00Z")
             (later,) = same_again([run.test], started_at="2026-11-09T02:00:00Z")
             on_both = f"a=campaign-{GONE}&b=test-{later.pk}:2026-11-08..2026-11-09"
-            shown = {
+            fields = {
                 "campaign": {"campaign": run.campaign},
                 "run": {"run": run},
                 "a test": {"comparison": f"a=campaign-{GONE}&b=test-{run.test_id}"},
@@ -148,20 +148,20 @@ def test_what_a_live_link_shows_stays_until_it_ends(project):
                 "the test on these days": {"comparison": on_both},
             }[shows]
             until = timezone.now() + timedelta(days=60)
-            ShareLink.objects.create(project=project, token_hash="x", expires_at=until, **shown)
+            ShareLink.objects.create(project=project, token_hash="x", expires_at=until, **fields)
             assert remove(days=59) == 0
             assert remove(days=61) == 11
 
 
 def test_a_run_without_a_summary_keeps_its_seconds(project):
-    run = ended(project)
+    run = ended_run(project)
     RunSummary.objects.filter(run=run).delete()
     assert remove() == 0
 
 
 def test_an_interrupted_removal_goes_on(project, monkeypatch):
     monkeypatch.setattr(runs, "MINUTE_S", 4)
-    run = ended(project)
+    run = ended_run(project)
     assert remove(batches=1) == 1
     assert n_seconds(run) == 10
     assert why_no_seconds(run)
@@ -171,35 +171,35 @@ def test_an_interrupted_removal_goes_on(project, monkeypatch):
 
 def test_a_batch_is_a_bounded_number_of_rows_in_a_statement(project, monkeypatch):
     monkeypatch.setattr(runs, "BATCH", 40)
-    ended(project, seconds=130)
-    with CaptureQueriesContext(connection) as caught:
+    ended_run(project, seconds=130)
+    with CaptureQueriesContext(connection) as queries:
         remove()
-    deleted = [each["sql"] for each in caught if each["sql"].startswith("DELETE")]
-    up_to = [int(sql.rsplit("<= ", 1)[1].rstrip(")")) for sql in deleted]
+    deletions = [each["sql"] for each in queries if each["sql"].startswith("DELETE")]
+    up_to = [int(sql.rsplit("<= ", 1)[1].rstrip(")")) for sql in deletions]
     assert up_to == [-1, 39, 59, 99, 119, 129]
 
 
-def in_transactions(caught: CaptureQueriesContext) -> list[list[str]]:
+def in_transactions(queries: CaptureQueriesContext) -> list[list[str]]:
     """The statements of each transaction, which here is a savepoint of the test's."""
-    found: list[list[str]] = []
+    transactions: list[list[str]] = []
     is_open = False
-    for sql in (each["sql"] for each in caught):
+    for sql in (each["sql"] for each in queries):
         if sql.startswith("SAVEPOINT"):
-            found.append([])
+            transactions.append([])
             is_open = True
         elif sql.startswith("RELEASE"):
             is_open = False
         elif is_open:
-            found[-1].append(sql)
-    return found
+            transactions[-1].append(sql)
+    return transactions
 
 
 def test_no_lock_is_held_while_seconds_are_read_or_a_disk_syncs(project):
     """Of a long run that takes longer than anybody should wait for."""
-    ended(project, seconds=130)
-    with CaptureQueriesContext(connection) as caught:
+    ended_run(project, seconds=130)
+    with CaptureQueriesContext(connection) as queries:
         assert remove() == 131
-    transactions = in_transactions(caught)
+    transactions = in_transactions(queries)
     assert len(transactions) >= 8  # kept, three minutes, their seconds, noted
     for statements in transactions:
         assert statements[0] == "SET LOCAL synchronous_commit TO off"
@@ -208,7 +208,7 @@ def test_no_lock_is_held_while_seconds_are_read_or_a_disk_syncs(project):
 
 
 def test_a_summary_that_is_made_meanwhile_is_looked_at_first(project, monkeypatch):
-    run = ended(project)
+    run = ended_run(project)
 
     def made_meanwhile(run):
         RunSummary.objects.filter(run=run).update(version=2)
@@ -223,7 +223,7 @@ def test_a_summary_that_is_made_meanwhile_is_looked_at_first(project, monkeypatc
 
 def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(project, monkeypatch):
     monkeypatch.setattr(runs, "BATCH", 40)
-    run = ended(project, seconds=60)
+    run = ended_run(project, seconds=60)
     assert remove(batches=2) == 41
     whole = KeptMinute.objects.get(run=run, minute=0).line
     assert remove() == 20
@@ -233,30 +233,30 @@ def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(proj
 
 def test_minutes_have_all_that_their_seconds_had_together(project):
     run = make_run(make_test(make_campaign(project), make_plan(project)), n_shards=2)
-    seen = [
+    rows = [
         (second, step, shard, make_second(second, [5000 + second, 90_000], step=step))
         for second in (-1, 0, 59, 60)
         for step in (0, 1)
         for shard in (0, 1)
     ]
-    for *_, shard, told in seen:
-        store_second(run, told, shard=shard)
+    for *_, shard, value in rows:
+        store_second(run, value, shard=shard)
     end(run, "complete")
     measure_use(run)
     before = RunUse.objects.get(run=run).summary_bytes
-    assert remove() == len(seen)
+    assert remove() == len(rows)
     for minute, step in product((-1, 0, 1), (0, 1)):
-        expected = total_of(
-            each for second, at, _, each in seen if (second // 60, at) == (minute, step)
+        total = total_of(
+            each for second, at, _, each in rows if (second // 60, at) == (minute, step)
         )
         row = KeptMinute.objects.get(run=run, minute=minute, step=step)
-        assert Total.from_json(row.line) == expected
-    kept = sum(len(row.packed) for row in KeptMinute.objects.filter(run=run))
-    assert RunUse.objects.get(run=run).summary_bytes == before + kept
+        assert Total.from_json(row.line) == total
+    kept_bytes = sum(len(row.packed) for row in KeptMinute.objects.filter(run=run))
+    assert RunUse.objects.get(run=run).summary_bytes == before + kept_bytes
 
 
 def test_minutes_are_read_from_the_api_once_the_seconds_are_gone(project, client, alice):
-    run = ended(project, seconds=130)
+    run = ended_run(project, seconds=130)
     client.force_login(alice)
     address = f"/api/v1/runs/{run.pk}/minutes/"
     assert client.get(address).json()["results"] == []
@@ -275,7 +275,7 @@ def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(
     project, client, alice, settings
 ):
     """Also after the installation keeps them for ever."""
-    run = ended(project)
+    run = ended_run(project)
     client.force_login(alice)
     address = f"/api/v1/runs/{run.pk}/seconds/"
     assert client.get(address).json()["results"]
@@ -297,16 +297,16 @@ def test_what_the_targets_machine_did_reads_as_before(project):
     did = {**cpu, "received_bytes": 4e5, "sent_bytes": 9e5, "loopback_bytes": 0, "perf": perf}
     did["processes"] = {"nginx": {"cpu_s": 0.3}}
     for run in run_in_blocks(tests, [[10_000] * 3, [20_000] * 3]):
-        told = {"source": "shop-1", "lasted_s": 1, "busy_s": 0.4, "watched_s": 0.3}
+        fields = {"source": "shop-1", "lasted_s": 1, "busy_s": 0.4, "watched_s": 0.3}
         MachineSecond.objects.bulk_create(
-            MachineSecond(run=run, second=second, did=did, **told) for second in range(-2, 12)
+            MachineSecond(run=run, second=second, did=did, **fields) for second in range(-2, 12)
         )
         measure_use(run)
 
     def everything() -> list:
-        shown = Campaign.objects.get(pk=campaign.pk)
-        answer = campaign_answer(shown)
-        return [target_costs(shown, answer), perf_counters(shown, answer)]
+        fresh = Campaign.objects.get(pk=campaign.pk)
+        answer = campaign_answer(fresh)
+        return [target_costs(fresh, answer), perf_counters(fresh, answer)]
 
     before = everything()
     costs, counters = before

@@ -27,18 +27,18 @@ def run(project):
 
 
 @pytest.fixture
-def ended(run):
+def ended_run(run):
     hops = {"hop_0": Timing.of([4_000] * N), "hop_1": Timing.of([6_000] * N)}
-    seen = make_second(0, [10_000] * 2 * N, counters={"redirects": N}, timings=hops)
-    store_second(run, seen)
+    second = make_second(0, [10_000] * 2 * N, counters={"redirects": N}, timings=hops)
+    store_second(run, second)
     by_peer = {"10.0.0.5:80": address(10_000, 0), "10.0.0.6:80": address(10_000, 25)}
     facts = {"duration_us": 1_000_000, "measured_us": 1_000_000, "peers": {}, "by_peer": by_peer}
     end_shards(run, last_second=0, end=facts)
     return end(run, Outcome.COMPLETE)
 
 
-def test_the_page_has_a_row_for_each_address(as_editor, ended):
-    page = page_of(as_editor, ended)
+def test_the_page_has_a_row_for_each_address(as_editor, ended_run):
+    page = page_of(as_editor, ended_run)
     table = page.partition('data-table="addresses"')[2].partition("</table>")[0]
     assert "10.0.0.5:80" in table
     assert "10.0.0.6:80" in table
@@ -51,17 +51,17 @@ def test_the_page_of_a_run_under_way_says_when_they_come(as_editor, run):
     assert "the figures of each address come at the end" in page
 
 
-def test_the_page_has_the_time_of_each_redirect(as_editor, ended):
-    page = page_of(as_editor, ended)
+def test_the_page_has_the_time_of_each_redirect(as_editor, ended_run):
+    page = page_of(as_editor, ended_run)
     table = page.partition('data-table="redirects"')[2].partition("</table>")[0]
     assert "0.50 redirects on average; 100 of 200 ok had any." in table
     assert "redirect 1" in table
     assert "6.00" in table
 
 
-def test_files_and_rest_have_both(as_editor, ended):
-    file = as_editor.get(reverse("run-csv", args=[ended.pk])).content.decode()
-    answer = as_editor.get(f"/api/v1/runs/{ended.pk}/tables/").json()
+def test_files_and_rest_have_both(as_editor, ended_run):
+    file = as_editor.get(reverse("run-csv", args=[ended_run.pk])).content.decode()
+    answer = as_editor.get(f"/api/v1/runs/{ended_run.pk}/tables/").json()
     for title in ("By address", "Redirects"):
         assert title in file
         assert title in str(answer)

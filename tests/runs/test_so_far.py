@@ -19,7 +19,7 @@ from campaigns.models import Campaign, Run, RunSummary, ShardSecond
 from campaigns.runs import services as runs
 from campaigns.runs.queries.measurements import cached_so_far, measurement_so_far
 from campaigns.runs.services import cache_so_far, summarise_run
-from tests.engine.scenes import expire, measuring, second, settled
+from tests.engine.scenes import expire, measuring, second, settle
 from tests.factories import (
     begin_run,
     begin_shards,
@@ -79,8 +79,8 @@ def never() -> bool:
 
 
 def all_of(run: Run) -> tuple[dict, dict]:
-    measured = measurement_so_far(run)
-    return measured.to_json(), measured.state()
+    measurement = measurement_so_far(run)
+    return measurement.to_json(), measurement.state()
 
 
 def cached_until(run: Run) -> int:
@@ -123,8 +123,8 @@ def test_a_run_is_added_up_again_only_when_it_has_gone_on(sending):
 
 
 def test_what_there_is_no_time_for_goes_on_at_the_next_call(sending):
-    asked = iter([False, True])
-    assert cache_so_far(is_over=lambda: next(asked)) == 1
+    answers_of_clock = iter([False, True])
+    assert cache_so_far(is_over=lambda: next(answers_of_clock)) == 1
     assert cached_until(sending) == runs.PORTION_S - WARM_UP_S - 1
     assert cache_so_far(is_over=never) == 1
     assert cached_until(sending) == SECONDS - 1
@@ -139,31 +139,33 @@ def end_sending(run: Run) -> None:
 def summary_of(run: Run) -> dict[str, Any]:
     """What is stored of it, made anew."""
     RunSummary.objects.filter(run=run).delete()
-    made = summarise_run(Run.objects.get(pk=run.pk))
-    found = Run.objects.filter(pk=run.pk).values().get()
-    stored = {field.name: getattr(made, field.name) for field in RunSummary._meta.concrete_fields}
-    return found | {name: stored[name] for name in stored if name not in {"id", "made_at"}}
+    summary = summarise_run(Run.objects.get(pk=run.pk))
+    fields = Run.objects.filter(pk=run.pk).values().get()
+    values = {
+        field.name: getattr(summary, field.name) for field in RunSummary._meta.concrete_fields
+    }
+    return fields | {name: values[name] for name in values if name not in {"id", "made_at"}}
 
 
 @pytest.fixture
-def decoded(monkeypatch) -> list[int]:
+def seconds_read(monkeypatch) -> list[int]:
     """The seconds of the rows whose values are read."""
-    seen, value = [], ShardSecond.value
-    monkeypatch.setattr(ShardSecond, "value", lambda row: seen.append(row.second) or value(row))
-    return seen
+    seconds, value = [], ShardSecond.value
+    monkeypatch.setattr(ShardSecond, "value", lambda row: seconds.append(row.second) or value(row))
+    return seconds
 
 
-def test_the_summary_of_a_run_that_ends_goes_on_from_what_is_kept(sending, decoded):
+def test_the_summary_of_a_run_that_ends_goes_on_from_what_is_kept(sending, seconds_read):
     cache_so_far(is_over=never)
     send(sending, range(SECONDS, SECONDS + 20))
     end_sending(sending)
-    decoded.clear()
+    seconds_read.clear()
     gone_on = summary_of(sending)
-    assert min(decoded) == SECONDS
+    assert min(seconds_read) == SECONDS
     forget()
     assert gone_on == summary_of(sending)
     assert gone_on["n_seconds"] == 2 * (WARM_UP_S + SECONDS + 20)
-    assert min(decoded) == -WARM_UP_S
+    assert min(seconds_read) == -WARM_UP_S
 
 
 def what_comes_later(run: Run) -> None:
@@ -179,15 +181,17 @@ def no_more_than_a_point_says(run: Run) -> None:
 
 
 @pytest.mark.parametrize("happens", [what_comes_later, what_was_missing, no_more_than_a_point_says])
-def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(sending, decoded, happens):
+def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(
+    sending, seconds_read, happens
+):
     if happens is not what_comes_later:
         sending.seconds.filter(second=70, shard=1).delete()
     cache_so_far(is_over=never)
     happens(sending)
     end_sending(sending)
-    decoded.clear()
+    seconds_read.clear()
     read = summary_of(sending)
-    assert min(decoded) == -WARM_UP_S
+    assert min(seconds_read) == -WARM_UP_S
     forget()
     assert read == summary_of(sending)
 
@@ -198,16 +202,16 @@ def read(monkeypatch) -> list[int]:
     forget()
     campaigns, real = [], answers.campaign_answers
 
-    def counted(batch, *chosen, **how):
-        if not chosen:
+    def count_and_answer(batch, *selection, **how):
+        if not selection:
             campaigns.extend(each.pk for each in batch)
-        return real(batch, *chosen, **how)
+        return real(batch, *selection, **how)
 
-    monkeypatch.setattr(answers, "campaign_answers", counted)
+    monkeypatch.setattr(answers, "campaign_answers", count_and_answer)
     return campaigns
 
 
-def finished(project) -> Campaign:
+def ended_campaign(project) -> Campaign:
     """HTTPS against HTTP, as it was before anything was kept."""
     campaign, tests = https_campaign(project, finished_at="2026-11-21T12:00Z")
     run_in_blocks(tests, [[10_000] * 3, [13_000] * 3])
@@ -215,17 +219,17 @@ def finished(project) -> Campaign:
 
 
 def test_the_results_of_an_ended_campaign_are_read_once(project, read):
-    campaign = finished(project)
-    said = answer_of(campaign).gist
-    assert [gist_of(campaign) for _ in range(2)] == [said, said]
-    assert said.found.trust
+    campaign = ended_campaign(project)
+    gist = answer_of(campaign).gist
+    assert [gist_of(campaign) for _ in range(2)] == [gist, gist]
+    assert gist.found.trust
     assert read == [campaign.pk]
 
 
 def test_after_late_seconds_it_is_read_again(project, read):
     run, lease = measuring(project)
     expire(run)
-    settled(run)
+    settle(run)
     assert dispatch.finish_campaigns() == 1
     gist_of(Campaign.objects.get())
     record_seconds(lease=lease, seconds=[second(0), second(1)])
@@ -235,12 +239,12 @@ def test_after_late_seconds_it_is_read_again(project, read):
     assert read == [campaign.pk, campaign.pk]
 
 
-@pytest.mark.parametrize("renamed", ["plan", "target"])
-def test_a_new_name_is_said_at_once(project, read, renamed):
-    campaign = finished(project)
+@pytest.mark.parametrize("noun", ["plan", "target"])
+def test_a_new_name_is_said_at_once(project, read, noun):
+    campaign = ended_campaign(project)
     gist_of(campaign)
     test = campaign.tests.first()
-    row = test.plan_version.plan if renamed == "plan" else test.endpoint.target
+    row = test.plan_version.plan if noun == "plan" else test.endpoint.target
     row.name = "Renamed"
     row.save()
     assert gist_of(campaign) == answer_of(campaign).gist
@@ -248,7 +252,7 @@ def test_a_new_name_is_said_at_once(project, read, renamed):
 
 
 def test_of_a_campaign_that_goes_on_a_list_says_what_its_page_says(project, read):
-    campaign = finished(project)
+    campaign = ended_campaign(project)
     Campaign.objects.update(finished_at=None)
     campaign.refresh_from_db()
     assert gist_of(campaign) == answer_of(campaign).gist
@@ -256,7 +260,7 @@ def test_of_a_campaign_that_goes_on_a_list_says_what_its_page_says(project, read
 
 
 def test_the_next_release_reads_the_results_again(project, read, monkeypatch):
-    campaign = finished(project)
+    campaign = ended_campaign(project)
     gist_of(campaign)
     monkeypatch.setattr(cache, "release", lambda: "the next one")
     gist_of(campaign)

@@ -14,7 +14,7 @@ from campaigns.models import FailureExample, InjectorHost, Run, RunSummary, Test
 from campaigns.runs import services as runs
 from campaigns.runs.queries.runs import examples_of
 from campaigns.runs.services import summarise_run
-from tests.engine.scenes import end, expire, measuring, running, second, settled
+from tests.engine.scenes import end, expire, measuring, running, second, settle
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards, measure
 from tests.values import make_second, plan_spec
@@ -147,21 +147,21 @@ def test_waiting_that_was_not_timed_breaks_little_s_law(project):
 
 
 @pytest.mark.parametrize(
-    ("errors_us", "expected"),
+    ("errors_us", "reasons"),
     [
         ((60_000, 50_000, 10), ["starts_apart"]),
         ((40_000, 50_000, 10), []),
         ((900_000,), []),
     ],
 )
-def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_us, expected):
+def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_us, reasons):
     run = make_run(make_test(make_campaign(project)), n_shards=len(errors_us))
     end_shards(run, last_second=0)
     for number, error_us in enumerate(errors_us):
         store_second(run, make_second(0, [1000] * 1000), shard=number)
         run.shards.filter(number=number).update(end={"start_error_us": error_us})
     summarise_run(run)
-    assert codes(run) == expected
+    assert codes(run) == reasons
 
 
 def test_the_limits_are_a_setting(run, settings):
@@ -197,7 +197,7 @@ def test_a_run_that_ends_is_in_the_history_of_its_test_and_among_its_runs(projec
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert not TestFigures.objects.exists()
-    settled(run)
+    settle(run)
     figures = TestFigures.objects.get(test=run.test)
     assert (figures.n, figures.errors) == (run.n, run.errors)
     assert figures.started_at == run.campaign.started_at
@@ -208,7 +208,7 @@ def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
     run, lease = measuring(project)
     handshakes = TlsHandshakes("TLSv1.3", "AES", 3, group="X25519MLKEM768")
     mark_done(lease=lease, end=replace(end(), tls=[handshakes], tls_library="OpenSSL 4.0.3"))
-    settled(run)
+    settle(run)
     facts = TestFigures.objects.get().facts
     assert facts["TLS"] == "TLSv1.3, AES, X25519MLKEM768"
     assert facts["TLS library"] == "OpenSSL 4.0.3"
@@ -221,23 +221,23 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     monkeypatch.setattr(runs, "keep_figures", fail)
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
-    assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
+    assert (settle(run).outcome, TestFigures.objects.count()) == ("complete", 0)
 
 
-def kept() -> list:
+def stored_figures() -> list:
     return list(RunSummary.objects.order_by("pk").values_list("figures", flat=True))
 
 
 def test_a_new_version_of_its_summary_writes_all_again(project):
     run, lease = measuring(project)
     expire(run)
-    settled(run)
-    before, n_before = kept(), TestFigures.objects.get().n
+    settle(run)
+    before, n_before = stored_figures(), TestFigures.objects.get().n
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
-    assert len(kept()) == 1
+    assert len(stored_figures()) == 1
     assert TestFigures.objects.get().n == 2 * n_before
-    assert kept() != before
+    assert stored_figures() != before
 
 
 KEY = ("add", "status_unexpected", 404)
@@ -274,8 +274,8 @@ def test_the_same_second_twice_changes_nothing(project):
 def test_at_most_three_of_a_kind_are_shown_the_first_and_the_last_among_them(project, alice):
     run, (lease,) = running(project)
     record_seconds(lease=lease, seconds=[with_examples(number) for number in range(7)])
-    found = examples_of(Actor(user=alice), run=run)
-    assert [each.second for each in found[KEY]] == [0, 3, 6]
+    examples = examples_of(Actor(user=alice), run=run)
+    assert [each.second for each in examples[KEY]] == [0, 3, 6]
 
 
 def test_examples_go_with_their_run(project):

@@ -88,9 +88,9 @@ def test_a_short_run_shows_each_of_its_requests_on_page_rest_and_csv(as_editor, 
     assert len(block(page, "charts-requests")["table"]["rows"]) == 20
     assert "Slowest requests" in page
     assert "1 request took longer than 200 ms: no. 20, at 0.190 s." in page
-    found = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
-    assert (found["is_all"], len(found["requests"])) == (True, 20)
-    assert found["requests"][-1] == {
+    answer = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
+    assert (answer["is_all"], len(answer["requests"])) == (True, 20)
+    assert answer["requests"][-1] == {
         "number": 20, "injector": 0, "step": 0, "start_us": 190_000, "response_us": 400_000,
         "parts_us": {}, "status": 200, "kind": "",
     }  # fmt: skip
@@ -104,8 +104,8 @@ def test_without_a_lost_injector_s_requests_there_are_not_all(as_editor, run):
     measure(run, 12_000, n=40, seconds=10)
     keep(run, [12_000] * 20)
     assert 'data-charts="requests"' not in page_of(as_editor, run)
-    found = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
-    assert (found["is_all"], len(found["requests"])) == (False, 10)
+    answer = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
+    assert (answer["is_all"], len(answer["requests"])) == (False, 10)
 
 
 def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run):
@@ -120,20 +120,22 @@ def test_programs_that_used_the_cpu_meanwhile_are_named_to_those_who_may_start(
     as_editor, run, bob, vera
 ):
     run = measure(run, 12_000)
-    told = {"programs": [["python3 report.py", 0.4], ["node", 0.1]]}
-    run.shards.update(end=told, host="lab-1")
+    facts = {"programs": [["python3 report.py", 0.4], ["node", 0.1]]}
+    run.shards.update(end=facts, host="lab-1")
     assert "python3 report.py" in page_of(as_editor, run)
-    named = [programs_beside([run], Actor(user=each), run.campaign.project) for each in (bob, vera)]
-    assert [tuple(each) for each in named[0]] == [("python3 report.py", 0.4), ("node", 0.1)]
-    assert named[1] == ()
+    programs = [
+        programs_beside([run], Actor(user=each), run.campaign.project) for each in (bob, vera)
+    ]
+    assert [tuple(each) for each in programs[0]] == [("python3 report.py", 0.4), ("node", 0.1)]
+    assert programs[1] == ()
 
 
 def test_the_tables_of_a_range_are_of_its_seconds_alone(as_editor, run):
     run = measure(run, 12_000, n=100, seconds=10)
     address = reverse("run-detail", args=[run.pk])
 
-    def shown(**asked) -> tuple[str, int, str, str]:
-        context = as_editor.get(address, asked).context
+    def figures(**query) -> tuple[str, int, str, str]:
+        context = as_editor.get(address, query).context
         table = context["report"].table
         keys = [column.key for column in table.columns]
         cells = dict(zip(keys, table.rows[0].cells, strict=True))
@@ -144,12 +146,12 @@ def test_the_tables_of_a_range_are_of_its_seconds_alone(as_editor, run):
             context["tiles"][0][0]["value"],
         )
 
-    whole = shown()
-    words, n, rate, tile = shown(time="2..5")
+    whole = figures()
+    words, n, rate, tile = figures(time="2..5")
     assert (words, n, rate) == ("2 s to 5 s", 30, "10.0")
     assert tile == whole[3], "the tiles stay those of the run"
     for time in ("90..99", "5..", "last-5"):
-        assert shown(time=time) == whole
+        assert figures(time=time) == whole
 
 
 def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(as_editor, run):
@@ -191,11 +193,11 @@ def report_url(run, style=""):
 def test_a_finished_run_has_its_report_in_the_style_of_other_tools(as_editor, run, monkeypatch):
     """Its page names them, and makes none."""
     measure(run, 12_000)
-    with monkeypatch.context() as patched:
-        patched.setattr("campaigns.runs.exports.REPORTS", {})
+    with monkeypatch.context() as patch:
+        patch.setattr("campaigns.runs.exports.REPORTS", {})
         page = as_editor.get(reverse("run-detail", args=[run.pk])).content.decode()
-    named = [style for style in REPORTS if f'href="{report_url(run, style)}"' in page]
-    assert named == ["ab", "httperf", "jmeter", "plain"]
+    styles = [style for style in REPORTS if f'href="{report_url(run, style)}"' in page]
+    assert styles == ["ab", "httperf", "jmeter", "plain"]
     text = as_editor.get(report_url(run, "httperf")).content.decode()
     assert "Connection length [replies/conn]" in text
 
@@ -203,39 +205,39 @@ def test_a_finished_run_has_its_report_in_the_style_of_other_tools(as_editor, ru
 @pytest.fixture
 def runs(project):
     """A finished run of plan A on target one, a waiting one of plan B on target two."""
-    made = [make_run(make_test_of(project, *names)) for names in (("A", "one"), ("B", "two"))]
-    measure(made[0], 12_000)
-    return made
+    rows = [make_run(make_test_of(project, *names)) for names in (("A", "one"), ("B", "two"))]
+    measure(rows[0], 12_000)
+    return rows
 
 
 @pytest.fixture
-def listed(client, vera, project):
+def pks_in_list(client, vera, project):
     client.force_login(vera)
 
-    def listed(**query):
+    def pks_in_list(**query):
         response = client.get(reverse("run-list", args=[project.pk]), query)
         return {run.pk for run, _ in response.context["rows"]}
 
-    return listed
+    return pks_in_list
 
 
-def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
-    finished, waiting = runs
-    assert listed(target=finished.target_id) == {finished.pk}
-    assert listed(plan=waiting.test.plan_version.plan_id) == {waiting.pk}
-    assert listed(campaign=finished.campaign_id) == {finished.pk}
-    assert listed(state="going") == {waiting.pk}
-    assert listed(state="complete") == {finished.pk}
-    assert listed(measurement=finished.trust) == {finished.pk}
-    assert listed(target_state=finished.target_state) == {finished.pk}
-    assert listed(precision=finished.precision) == {finished.pk}
-    assert listed(measurement="no_answer") == set()
-    Run.objects.filter(pk=finished.pk).update(t0=timezone.now())
-    assert listed(since="1") == {finished.pk}
+def test_filters_narrow_by_target_plan_campaign_state_and_time(pks_in_list, runs):
+    done, waiting = runs
+    assert pks_in_list(target=done.target_id) == {done.pk}
+    assert pks_in_list(plan=waiting.test.plan_version.plan_id) == {waiting.pk}
+    assert pks_in_list(campaign=done.campaign_id) == {done.pk}
+    assert pks_in_list(state="going") == {waiting.pk}
+    assert pks_in_list(state="complete") == {done.pk}
+    assert pks_in_list(measurement=done.trust) == {done.pk}
+    assert pks_in_list(target_state=done.target_state) == {done.pk}
+    assert pks_in_list(precision=done.precision) == {done.pk}
+    assert pks_in_list(measurement="no_answer") == set()
+    Run.objects.filter(pk=done.pk).update(t0=timezone.now())
+    assert pks_in_list(since="1") == {done.pk}
 
 
-def test_a_filter_that_makes_no_sense_filters_nothing(listed, runs):
-    assert listed(target="x", plan="?", state="blue", since="forever") == {r.pk for r in runs}
+def test_a_filter_that_makes_no_sense_filters_nothing(pks_in_list, runs):
+    assert pks_in_list(target="x", plan="?", state="blue", since="forever") == {r.pk for r in runs}
 
 
 def test_figures_are_those_of_the_summary_and_a_dash_says_why(client, vera, project, runs):
@@ -248,18 +250,18 @@ def test_figures_are_those_of_the_summary_and_a_dash_says_why(client, vera, proj
 
 def test_a_row_names_its_run_escaped_and_has_no_dashes_before_it_ended(client, vera, project, runs):
     client.force_login(vera)
-    named = "<b>nightly & more</b>"
-    Campaign.objects.filter(pk=runs[0].campaign_id).update(name=named)
-    ended = datetime(2026, 9, 3, 14, 5, 6, tzinfo=UTC)
-    Run.objects.filter(pk=runs[0].pk).update(ended_at=ended)
+    name = "<b>nightly & more</b>"
+    Campaign.objects.filter(pk=runs[0].campaign_id).update(name=name)
+    ended_at = datetime(2026, 9, 3, 14, 5, 6, tzinfo=UTC)
+    Run.objects.filter(pk=runs[0].pk).update(ended_at=ended_at)
     address = reverse("run-list", args=[project.pk])
     page = client.get(address, {"candidate": runs[0].pk}).content.decode()
-    _, waiting, finished = page.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")
-    assert f'href="{reverse("run-detail", args=[runs[0].pk])}">{runs[0].label}</a>' in finished
-    assert escape(named) in finished
-    assert named not in finished
-    assert '<td class="num" title="3 Sep 2026 14:05:06">3 Sep 14:05</td>' in finished
-    assert f'value="{runs[0].pk}" checked' in finished
+    _, waiting, done = page.split("<tbody>")[1].split("</tbody>")[0].split("<tr>")
+    assert f'href="{reverse("run-detail", args=[runs[0].pk])}">{runs[0].label}</a>' in done
+    assert escape(name) in done
+    assert name not in done
+    assert '<td class="num" title="3 Sep 2026 14:05:06">3 Sep 14:05</td>' in done
+    assert f'value="{runs[0].pk}" checked' in done
     assert f'value="{runs[1].pk}" aria-label="Compare run {runs[1].label}">' in waiting
     assert "–" not in waiting
 
@@ -315,7 +317,7 @@ def test_its_facts_count_websockets_and_the_bursts_of_its_window(exchanging):
 
 
 @pytest.fixture
-def finished(exchanging):
+def ended_exchange(exchanging):
     """The run with its summary, as its campaign has it when all is over."""
     for state in ("finalizing", "done"):
         outcome = {"outcome": "complete"} if state == "done" else {}
@@ -328,10 +330,10 @@ def finished(exchanging):
     return run
 
 
-def test_two_runs_are_compared_by_their_handshakes_and_messages(finished, vera):
-    asked = {"a": f"run-{finished.pk}", "b": f"test-{finished.test_id}"}
-    compared = comparison_of(columns_of(Actor(user=vera), asked))
-    labels = [row.label for row in compared.detail.counts.rows]
+def test_two_runs_are_compared_by_their_handshakes_and_messages(ended_exchange, vera):
+    sides = {"a": f"run-{ended_exchange.pk}", "b": f"test-{ended_exchange.test_id}"}
+    comparison = comparison_of(columns_of(Actor(user=vera), sides))
+    labels = [row.label for row in comparison.detail.counts.rows]
     assert {"handshake p95, ms", "message p99, ms", "messages/s"} <= set(labels)
 
 
@@ -371,11 +373,13 @@ def test_a_file_that_is_no_text_is_refused(as_editor, run):
 
 def test_a_share_link_shows_them_only_where_it_shows_machines(as_editor, run, as_bob):
     add(as_bob, measure(run, 12_000))
-    hidden = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
-    shown = visit(make_link(as_editor, "run-share", run.pk, shows_machines="on")).content.decode()
-    assert "77123" not in hidden
-    assert "77123" in shown
-    for page in (hidden, shown):
+    without = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
+    with_machines = visit(
+        make_link(as_editor, "run-share", run.pk, shows_machines="on")
+    ).content.decode()
+    assert "77123" not in without
+    assert "77123" in with_machines
+    for page in (without, with_machines):
         assert "Download</a>" not in page
         assert ADD not in page
 
@@ -387,12 +391,12 @@ def test_the_campaigns_page_has_http_beside_https_and_a_share_only_with_machines
     for run in run_in_blocks(tests, [[12_000] * 3, [24_000] * 3]):
         tell(run, 1e8)
     page = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
-    hidden, shown = (
-        visit(make_link(as_editor, "campaign-share", campaign.pk, **ticked)).content.decode()
-        for ticked in ({}, {"shows_machines": "on"})
+    without, with_machines = (
+        visit(make_link(as_editor, "campaign-share", campaign.pk, **ticks)).content.decode()
+        for ticks in ({}, {"shows_machines": "on"})
     )
-    assert "Counters of the target" not in hidden
-    for each in (page, shown):
+    assert "Counters of the target" not in without
+    for each in (page, with_machines):
         assert "Counters of the target" in each
         assert "cycles per 1,000 requests" in each
 

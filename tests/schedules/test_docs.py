@@ -29,8 +29,8 @@ def test_the_example_does_what_it_says(live_server, project, alice):
     sets = [f"{name}={value}" for name, value in names.items()]
     script = "\n".join(["set -e", *sets, API, example])
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout[: done.stdout.index("}") + 1])
-    assert told == {"next_at": told["next_at"], "silent_since": None, "outcomes": []}
+    answer = json.loads(done.stdout[: done.stdout.index("}") + 1])
+    assert answer == {"next_at": answer["next_at"], "silent_since": None, "outcomes": []}
     schedule = Schedule.objects.get()
     assert (schedule.cron, schedule.zone) == ("30 2 * * 1-5", "Europe/Paris")
     assert schedule.next_at is not None

@@ -54,10 +54,10 @@ def test_killed_dispatchers_start_or_refuse_each_schedule_once(as_alice, as_bob,
     pair = [dispatcher(), dispatcher()]
     began = time.monotonic()
     Schedule.objects.update(next_at=timezone.now() - timedelta(minutes=1))
-    for killed in pair:
+    for process in pair:
         n_before = Firing.objects.count()
         eventually(lambda n=n_before: Firing.objects.count() > n, 60, "a schedule fires")
-        killed.kill()
+        process.kill()
         dispatcher(waits=False)
     assert Firing.objects.count() < N_SCHEDULES
     eventually(lambda: Firing.objects.count() >= N_SCHEDULES, 120, "all schedules fire")
@@ -65,6 +65,6 @@ def test_killed_dispatchers_start_or_refuse_each_schedule_once(as_alice, as_bob,
     times = Schedule.objects.annotate(n=Count("firings"), n_started=Count("firings__campaign"))
     outcomes = set(times.values_list("owner__username", "n", "n_started"))
     assert outcomes == {("alice", 1, 1), ("bob", 1, 0)}
-    started = Schedule.objects.filter(owner=as_alice.user).count()
-    assert Campaign.objects.filter(name="Nightly").count() == started
+    n_started = Schedule.objects.filter(owner=as_alice.user).count()
+    assert Campaign.objects.filter(name="Nightly").count() == n_started
     assert not Schedule.objects.filter(next_at__lte=timezone.now()).exists()

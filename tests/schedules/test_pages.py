@@ -27,9 +27,9 @@ def test_a_sentence_becomes_a_schedule(client, alice, project, template):
     schedule = Schedule.objects.get()
     assert (schedule.cron, schedule.zone) == ("30 2 * * 1-5", "Europe/Paris")
     assert not schedule.when_quiet
-    shown = client.get(f"/schedules/{schedule.pk}/").content.decode()
-    assert '<option value="weekday" selected>' in shown
-    assert 'value="02:30"' in shown
+    html = client.get(f"/schedules/{schedule.pk}/").content.decode()
+    assert '<option value="weekday" selected>' in html
+    assert 'value="02:30"' in html
 
 
 def test_a_long_list_has_pages(client, alice, project, template):
@@ -78,9 +78,9 @@ def test_two_tabs_do_not_put_back_each_others_changes(client, alice, project, te
     schedule = nightly(project, Actor(user=alice), template=template)
     client.force_login(alice)
     page = f"/schedules/{schedule.pk}/"
-    opened = client.get(page).context["edit"].opened
-    assert client.post(page, form(template, name="A", opened=opened)).status_code == 302
-    assert client.post(page, form(template, name="B", opened=opened)).status_code == 409
+    token = client.get(page).context["edit"].opened
+    assert client.post(page, form(template, name="A", opened=token)).status_code == 302
+    assert client.post(page, form(template, name="B", opened=token)).status_code == 409
     assert Schedule.objects.get().name == "A"
 
 
@@ -94,15 +94,15 @@ def test_rest_makes_pauses_resumes_and_deletes_one(client, bob, project, templat
         return answer.json() if answer.content else None
 
     sent = {"name": "Nightly", "template": template.pk, "cron": "0 2 * * *"}
-    made = ask("post", f"projects/{project.pk}/schedules/", 201, **sent)
-    assert made["words"] == "At 02:00 every day"
-    one = f"schedules/{made['id']}/"
+    schedule = ask("post", f"projects/{project.pk}/schedules/", 201, **sent)
+    assert schedule["words"] == "At 02:00 every day"
+    one = f"schedules/{schedule['id']}/"
     assert ask("post", f"{one}pause/")["next_at"] is None
-    assert ask("post", f"{one}resume/")["next_at"] == made["next_at"]
-    started = ask("post", f"{one}run/", 201)["campaign"]
-    refused = ask("post", f"{one}run/", 409)
-    assert "still running" in refused["error"]["message"]
-    assert [each["campaign"] for each in ask("get", one)["outcomes"]] == [started]
+    assert ask("post", f"{one}resume/")["next_at"] == schedule["next_at"]
+    campaign = ask("post", f"{one}run/", 201)["campaign"]
+    refusal = ask("post", f"{one}run/", 409)
+    assert "still running" in refusal["error"]["message"]
+    assert [each["campaign"] for each in ask("get", one)["outcomes"]] == [campaign]
     assert ask("put", one, **sent | {"zone": "Europe/Paris"})["zone"] == "Europe/Paris"
     ask("delete", one, 204)
     assert not Schedule.objects.exists()

@@ -219,11 +219,11 @@ def test_who_saves_it_owns_it(schedule, as_alice):
 
 def test_an_edit_puts_back_nothing_that_others_changed(schedule, as_alice, as_bob):
     values = {"template": schedule.template, "zone": "UTC", "cron": "0 2 * * *"}
-    opened = version_token(content_of(schedule))
+    token = version_token(content_of(schedule))
     edit_schedule(by=as_alice, schedule=schedule, now=EVENING, name="Hers", **values)
     with pytest.raises(ChangedMeanwhile):
         edit_schedule(
-            by=as_bob, schedule=schedule, now=EVENING, name="Mine", opened=opened, **values
+            by=as_bob, schedule=schedule, now=EVENING, name="Mine", opened=token, **values
         )
 
 
@@ -305,12 +305,12 @@ def test_viewers_change_nothing(schedule, as_vera):
 @pytest.mark.django_db(transaction=True)
 def test_the_dispatcher_starts_what_is_due(schedule):
     Schedule.objects.filter(pk=schedule.pk).update(next_at=timezone.now())
-    ended = threading.Event()
-    dispatcher = threading.Thread(target=Dispatcher(ended).run)
+    is_over = threading.Event()
+    dispatcher = threading.Thread(target=Dispatcher(is_over).run)
     dispatcher.start()
     try:
         eventually(schedule.firings.exists, 30, "the firing")
     finally:
-        ended.set()
+        is_over.set()
         dispatcher.join(15)
     assert schedule.firings.get().campaign is not None

@@ -39,7 +39,7 @@ def search_of_the_file(project_of_the_file) -> Search:
 
 
 @pytest.fixture
-def found(search_of_the_file, project) -> SearchReport:
+def search_report(search_of_the_file, project) -> SearchReport:
     return report_of_search(Search.objects.get(pk=search_of_the_file.pk))
 
 
@@ -80,24 +80,24 @@ def test_it_is_known_after_retention_removed_the_seconds(trial):
     assert busy_by_run(report.made)[run.pk].target_cpu == pytest.approx(0.9)
 
 
-def test_a_machine_that_is_busy_near_the_answer_is_likely_the_limit(found):
-    near = near_the_answer(found)
-    assert 0 < len(near) < len(found.made)
-    for each in found.made:
+def test_a_machine_that_is_busy_near_the_answer_is_likely_the_limit(search_report):
+    near = near_the_answer(search_report)
+    assert 0 < len(near) < len(search_report.made)
+    for each in search_report.made:
         tell(each.run, range(20), **(BUSY if each in near else IDLE))
-    busy = busy_near(found, busy_by_run(found.made))
+    busy = busy_near(search_report, busy_by_run(search_report.made))
     assert busy.target_cpu == pytest.approx(0.9)
-    limiter = limiter_beside(found, busy)
+    limiter = limiter_beside(search_report, busy)
     assert limiter.word == "target CPU"
 
     assert limiter.rows[0].was_it == "likely"
 
 
-def test_readers_who_may_not_see_machines_get_the_answer_without_them(found):
-    for each in found.made:
+def test_readers_who_may_not_see_machines_get_the_answer_without_them(search_report):
+    for each in search_report.made:
         tell(each.run, range(20), **BUSY)
-    busy = busy_by_run(found.made, with_machines=False)
+    busy = busy_by_run(search_report.made, with_machines=False)
     assert {each.target_cpu for each in busy.values()} == {None}
-    limiter = limiter_beside(found, busy_near(found, busy), with_machines=False)
+    limiter = limiter_beside(search_report, busy_near(search_report, busy), with_machines=False)
     assert limiter.word == "target side"
     assert "CPU" not in " ".join(row.figure for row in limiter.rows if row.who == "Target")

@@ -18,7 +18,16 @@ from tests.engine.scenes import owner_of
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.kept_rows import undone
 from tests.pages import text_of
-from tests.searches import REFUSED, answered, end_trial, judged, limit_of, search_through, searching
+from tests.searches import (
+    REFUSED,
+    answer_first,
+    end_trial,
+    limit_of,
+    make_judgement,
+    search_through,
+    searching,
+)
+from tests.typed_forms import form_values
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -46,14 +55,14 @@ def busies_the_injector(project) -> Campaign:
     campaign = searching(project)
     end_trial(campaign, 20)
     for _ in range(4):
-        end_trial(campaign, 500, judged(Trust.BUSY, "The injector was busy."))
+        end_trial(campaign, 500, make_judgement(Trust.BUSY, "The injector was busy."))
     return campaign
 
 
 def busies_the_injector_at_once(project) -> Campaign:
     campaign = searching(project)
     for _ in range(4):
-        end_trial(campaign, 500, judged(Trust.BUSY, "The injector was busy."))
+        end_trial(campaign, 500, make_judgement(Trust.BUSY, "The injector was busy."))
     return campaign
 
 
@@ -69,11 +78,11 @@ def is_stopped_by_hand(project) -> Campaign:
 def loses_its_target(project) -> Campaign:
     campaign = searching(project)
     end_trial(campaign, 20)
-    failed = judged(target="Nothing answers.").to_json()
-    ended = {"state": "done", "outcome": "complete", "judgement": failed}
-    campaign.runs.filter(repeat=2).update(**ended, ended_at=db_now())
+    failed = make_judgement(target="Nothing answers.").to_json()
+    fields = {"state": "done", "outcome": "complete", "judgement": failed}
+    campaign.runs.filter(repeat=2).update(**fields, ended_at=db_now())
     advance_searches()
-    answered(campaign, REFUSED)
+    answer_first(campaign, REFUSED)
     Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
     ask_silent_targets()
     return campaign
@@ -114,16 +123,16 @@ def test_each_ending_has_its_bounds_on_the_page_and_over_rest(client, alice, pro
             answer = client.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
             assert answer["ending"] == ending
             bounds = [(least, answer["at_least_per_s"]), (below, answer["below_per_s"])]
-            assert all(expected in (..., value) for expected, value in bounds)
+            assert all(limit in (..., value) for limit, value in bounds)
             assert answer["limited_by"]["word"] == word
             page = client.get(reverse("campaign-detail", args=[campaign.pk]))
             assert plain_text(page.context["report"].sentence) == answer["sentence"]
             assert page.context["limiter"].word == word
             assert_its_history_has(client, campaign, capacity)
             address = f"/api/v1/tests/{campaign.tests.get().pk}/history/"
-            (told,) = client.get(address).json()["capacities"]
+            (row,) = client.get(address).json()["capacities"]
             for bound in ("at_least_per_s", "below_per_s"):
-                assert told[bound] == answer[bound]
+                assert row[bound] == answer[bound]
 
 
 def assert_its_history_has(client, campaign: Campaign, capacity: str) -> None:
@@ -140,8 +149,7 @@ def form_url(project) -> str:
 @pytest.fixture
 def filled_in(as_editor, project, target, version):
     """What the form would send if nothing was changed."""
-    form = as_editor.get(form_url(project)).context["form"]
-    return {name: form[name].value() or "" for name in form.fields}
+    return form_values(as_editor.get(form_url(project)).context["form"])
 
 
 def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project, filled_in):
@@ -174,10 +182,10 @@ def test_the_limit_is_not_above_the_cap_of_the_installation(
 def test_an_error_is_beside_its_field_and_nothing_typed_is_lost(
     as_editor, project, filled_in, wrong
 ):
-    typed = filled_in | wrong
-    form = as_editor.post(form_url(project), typed).context["form"]
+    fields = filled_in | wrong
+    form = as_editor.post(form_url(project), fields).context["form"]
     assert form.errors.keys() == wrong.keys()
-    for name, value in typed.items():
+    for name, value in fields.items():
         assert form[name].value() in (value, str(value)) or name == "offered"
     assert not Campaign.objects.exists()
 

@@ -38,11 +38,11 @@ from tests.searches import (
     BUSY_INJECTOR,
     OBJECTIVE,
     REFUSED,
-    answered,
+    answer_first,
+    capacity_answer,
     end_trial,
-    found,
-    judged,
     limit_of,
+    make_judgement,
     rate_of,
     search_through,
     searching,
@@ -61,9 +61,9 @@ def after_a_failed_trial(project, target="Nothing answers.") -> Campaign:
     campaign = searching(project)
     end_trial(campaign, 20)
     run = campaign.runs.get(repeat=2)
-    failed = judged(target=target).to_json()
-    ended = {"state": "done", "outcome": "complete", "judgement": failed}
-    Run.objects.filter(pk=run.pk).update(**ended, ended_at=db_now())
+    failed = make_judgement(target=target).to_json()
+    fields = {"state": "done", "outcome": "complete", "judgement": failed}
+    Run.objects.filter(pk=run.pk).update(**fields, ended_at=db_now())
     advance_searches()
     return campaign
 
@@ -107,8 +107,8 @@ class TestStarting:
             ]
 
     def test_a_plan_whose_requests_wait_for_each_other_cannot_be_searched(self, project):
-        closed = {"model": "closed", "connections": 2, "requests": 100}
-        spec = {**plan_spec(**closed), "session": {"calls_per_session": 3}, "thresholds": OBJECTIVE}
+        load = {"model": "closed", "connections": 2, "requests": 100}
+        spec = {**plan_spec(**load), "session": {"calls_per_session": 3}, "thresholds": OBJECTIVE}
         with pytest.raises(
             InvalidFields, match=r"cell: This plan cannot be sent at a rate: .*belong"
         ):
@@ -126,9 +126,11 @@ class TestStarting:
             searching(project, target=shop, objective=[OF_MACHINE])
         assert "objective" in invalid.value.errors
         assert not Campaign.objects.exists()
-        scraped = make_target(project, "scraped shop")
-        Exporter.objects.create(target=scraped, name="node", url="http://127.0.0.1:9100/metrics")
-        assert searching(project, target=scraped, objective=[OF_MACHINE]).runs.count() == 1
+        with_exporter = make_target(project, "scraped shop")
+        Exporter.objects.create(
+            target=with_exporter, name="node", url="http://127.0.0.1:9100/metrics"
+        )
+        assert searching(project, target=with_exporter, objective=[OF_MACHINE]).runs.count() == 1
 
     def test_numbers_out_of_range_are_refused_by_their_names(self, project):
         for wrong in [
@@ -159,13 +161,16 @@ class TestGoingOn:
         campaign.refresh_from_db()
         assert "No agent or exporter reported what target_cpu < 80 %" in campaign.stop_reason
         assert campaign.runs.count() == 2
-        answer = found(Search.objects.get(pk=campaign.pk))
+        answer = capacity_answer(Search.objects.get(pk=campaign.pk))
         assert (answer.ending, answer.at_least, answer.below) == (Ending.STOPPED, 100, None)
 
     def test_two_dispatchers_at_once_queue_one_trial(self, project, transactional_db):
         campaign = searching(project)
         campaign.runs.update(
-            state="done", outcome="complete", judgement=judged().to_json(), ended_at=db_now()
+            state="done",
+            outcome="complete",
+            judgement=make_judgement().to_json(),
+            ended_at=db_now(),
         )
         both = at_once(*[lambda: advance_search(campaign_id=campaign.pk)] * 2)
         assert sorted(both) == [False, True]
@@ -181,16 +186,16 @@ class TestGoingOn:
         campaign.refresh_from_db()
         assert campaign.is_before_first_run
         assert dispatch.admit_runs() == 0
-        assert answered(campaign).opened_at
+        assert answer_first(campaign).opened_at
         Run.objects.filter(state="queued").update(machines=[])
         assert campaign.runs.get(repeat=3).state == "queued"
 
     def test_a_trial_in_doubt_is_repeated_with_its_reason_kept(self, project):
         campaign = searching(project)
-        end_trial(campaign, 500, judged(Trust.BUSY, "inj-2 ran 14.8 ms late."))
+        end_trial(campaign, 500, make_judgement(Trust.BUSY, "inj-2 ran 14.8 ms late."))
         assert rate_of(campaign.runs.get(repeat=2)) == 100
-        (made,) = report_of_search(campaign.search).made
-        assert made.trial.reason == "inj-2 ran 14.8 ms late."
+        (attempt,) = report_of_search(campaign.search).made
+        assert attempt.trial.reason == "inj-2 ran 14.8 ms late."
 
     def test_trials_are_in_no_history(self, project):
         campaign = searching(project)
@@ -213,43 +218,43 @@ class TestEnding:
     ):
         campaign = searching(project)
         search = search_through(campaign, limit_of(1850))
-        answer = found(search)
+        answer = capacity_answer(search)
         assert (search.ending, campaign.state) == (Ending.FOUND, "done")
         assert answer.capacity.low < 1850 < answer.capacity.high
-        made = report_of_search(search).made
-        assert campaign.repeats == len(made) == campaign.runs.count()
-        assert [each.search for each in made] == sorted(each.search for each in made)
-        before = said(search)
+        trials = report_of_search(search).made
+        assert campaign.repeats == len(trials) == campaign.runs.count()
+        assert [each.search for each in trials] == sorted(each.search for each in trials)
+        before = texts_of(search)
         another_rule()
-        assert said(search) == before
-        assert found(search).rule == RULE_VERSION
+        assert texts_of(search) == before
+        assert capacity_answer(search).rule == RULE_VERSION
 
     def test_a_target_that_no_longer_answers_ends_it(self, project):
         campaign = after_a_failed_trial(project)
-        assert answered(campaign, REFUSED).is_held
+        assert answer_first(campaign, REFUSED).is_held
         assert ask_silent_targets() == 1
-        assert answered(campaign, REFUSED).is_held
+        assert answer_first(campaign, REFUSED).is_held
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
         assert ask_silent_targets() == 1
         dispatch.finish_campaigns()
         campaign.refresh_from_db()
         search = Search.objects.get(pk=campaign.pk)
         assert (search.ending, campaign.state) == (Ending.SILENT, "done")
-        assert (found(search).at_least, found(search).below) == (100, 200)
+        assert (capacity_answer(search).at_least, capacity_answer(search).below) == (100, 200)
         assert campaign.stop_reason
 
     def test_an_injector_that_fails_between_trials_does_not_end_it(self, project):
         campaign = after_a_failed_trial(project)
-        assert answered(campaign, BUSY_INJECTOR).is_held
+        assert answer_first(campaign, BUSY_INJECTOR).is_held
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
         assert ask_silent_targets() == 1
         campaign.refresh_from_db()
         assert Search.objects.get(pk=campaign.pk).ending is None
-        assert answered(campaign).opened_at, "the target has answered"
+        assert answer_first(campaign).opened_at, "the target has answered"
 
     def test_a_trial_that_somebody_started_anyway_goes_on_however_long_it_takes(self, project):
         campaign = after_a_failed_trial(project)
-        assert answered(campaign, REFUSED).is_held
+        assert answer_first(campaign, REFUSED).is_held
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
         assert ask_silent_targets() == 0
@@ -257,7 +262,7 @@ class TestEnding:
         assert Search.objects.get(pk=campaign.pk).ending is None
 
     def test_one_started_anyway_before_its_first_trial_goes_on_after_it(self, project):
-        campaign = answered(searching(project, first=REFUSED))
+        campaign = answer_first(searching(project, first=REFUSED))
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         end_trial(campaign, 20)
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
@@ -266,7 +271,7 @@ class TestEnding:
 
     def test_a_click_in_the_moment_of_its_end_goes_before(self, project, monkeypatch):
         """Found on hold, and started before it could be ended."""
-        campaign = answered(searching(project, first=REFUSED))
+        campaign = answer_first(searching(project, first=REFUSED))
         end_trial(campaign, 20)
         Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
         start = partial(start_campaign, by=owner_of(project), campaign=campaign, anyway=True)
@@ -293,7 +298,7 @@ class TestEnding:
         dispatch.finish_campaigns()
         search = Search.objects.get(pk=campaign.pk)
         assert (search.ending, search.campaign.state) == (Ending.DEADLINE, "done")
-        assert found(search).at_least == 100
+        assert capacity_answer(search).at_least == 100
         trial = campaign.runs.get(repeat=2)
         assert (trial.outcome, trial.reason[:27]) == ("expired", "It waited for other runs un")
 
@@ -318,7 +323,7 @@ def another_rule(monkeypatch):
     return change
 
 
-def said(search: Search) -> list:
+def texts_of(search: Search) -> list:
     """All that pages, REST and CSV say of it."""
     report = report_of_search(Search.objects.select_related("campaign").get(pk=search.pk))
     limiter = limiter_of_search(report)
@@ -329,10 +334,10 @@ def said(search: Search) -> list:
 def test_it_stays_when_a_trial_s_judgement_changes(project):
     """Seconds that arrive late make a new summary, and with it a new judgement."""
     search = search_through(searching(project, limit=900), limit_of(5000))
-    before = said(search)
-    busy = judged(Trust.BUSY, "The injector was busy.").to_json()
+    before = texts_of(search)
+    busy = make_judgement(Trust.BUSY, "The injector was busy.").to_json()
     Run.objects.filter(campaign=search.campaign).update(judgement=busy)
-    assert said(search) == before
+    assert texts_of(search) == before
 
 
 def test_a_dispatcher_that_dies_before_it_is_stored_leaves_it_to_the_next(project, monkeypatch):
@@ -341,8 +346,8 @@ def test_a_dispatcher_that_dies_before_it_is_stored_leaves_it_to_the_next(projec
     def dies(*_):
         raise ConnectionError
 
-    with monkeypatch.context() as patched:
-        patched.setattr(searches.queries, "to_store", dies)
+    with monkeypatch.context() as patch:
+        patch.setattr(searches.queries, "to_store", dies)
         with pytest.raises(ConnectionError):
             end_trial(campaign, 900)
     assert Search.objects.get().ending is None
@@ -355,7 +360,7 @@ def test_a_dispatcher_that_dies_before_it_is_stored_leaves_it_to_the_next(projec
 def test_two_dispatchers_at_once_store_it_once(project, transactional_db):
     campaign = searching(project)
     campaign.runs.update(state="done", outcome="complete", ended_at=db_now())
-    campaign.runs.update(judgement=judged(target="In flight grew.").to_json())
+    campaign.runs.update(judgement=make_judgement(target="In flight grew.").to_json())
     both = at_once(*[lambda: advance_search(campaign_id=campaign.pk)] * 2)
     assert sorted(both) == [False, True]
     assert Search.objects.get().answer["below"] == 100
@@ -363,9 +368,9 @@ def test_two_dispatchers_at_once_store_it_once(project, transactional_db):
 
 def test_what_is_written_again_changes_nothing(project):
     search = search_through(searching(project), limit_of(50))
-    before = said(search)
+    before = texts_of(search)
     searches._end(search, Ending.SILENT)
-    assert said(search) == before
+    assert texts_of(search) == before
 
 
 def test_a_search_that_meets_another_rule_on_its_way_ends_with_what_is_known(project, another_rule):

@@ -18,16 +18,17 @@ from tests.engine.scenes import host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.machines.test_queries import tell
 from tests.pages import text_of
-from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.searches import end_trial, limit_of, make_judgement, search_through, searching
+from tests.typed_forms import form_values
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_search_has_one_badge_on_its_page_and_in_lists(as_searcher, searched):
+def test_a_search_has_one_badge_on_its_page_and_in_lists(as_searcher, capacity_search):
     """Its trials break rules and overload the target to find the answer."""
-    found = Gist([], report_of_search(searched.search).found)
-    assert badge_of(searched, found).word == "Complete"
-    assert badge_of_page(as_searcher, searched) == badge_of(searched, found)
+    gist = Gist([], report_of_search(capacity_search.search).found)
+    assert badge_of(capacity_search, gist).word == "Complete"
+    assert badge_of_page(as_searcher, capacity_search) == badge_of(capacity_search, gist)
 
 
 def test_a_search_that_ends_without_an_answer_says_so_in_its_badge_everywhere(
@@ -37,13 +38,13 @@ def test_a_search_that_ends_without_an_answer_says_so_in_its_badge_everywhere(
     campaign = searching(project)
     for _ in range(9):
         if campaign.runs.exclude(state="done").exists():
-            end_trial(campaign, 500, judged(Trust.NO_ANSWER, "inj-2 ran 14.8 ms late."))
+            end_trial(campaign, 500, make_judgement(Trust.NO_ANSWER, "inj-2 ran 14.8 ms late."))
     dispatch.finish_campaigns()
     campaign.refresh_from_db()
     assert campaign.state == "done"
-    found = Gist([], report_of_search(campaign.search).found)
-    assert badge_of(campaign, found).word == "Complete, no answer"
-    assert badge_of_page(client, campaign) == badge_of(campaign, found)
+    gist = Gist([], report_of_search(campaign.search).found)
+    assert badge_of(campaign, gist).word == "Complete, no answer"
+    assert badge_of_page(client, campaign) == badge_of(campaign, gist)
 
 
 def badge_of_page(client, campaign):
@@ -54,20 +55,22 @@ def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, a
     """Pooled figures of trials at several rates would say nothing."""
     client.force_login(alice)
     campaign = searching(project)
-    said = plain_text(report_of_search(Search.objects.get(campaign=campaign)).sentence)
-    assert plain_text(campaign_answer(campaign).sentence) == said
+    sentence = plain_text(report_of_search(Search.objects.get(campaign=campaign)).sentence)
+    assert plain_text(campaign_answer(campaign).sentence) == sentence
     tables = client.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
-    assert tables["sentence"] == said
+    assert tables["sentence"] == sentence
 
 
-def test_a_search_that_has_ended_shows_the_trials_near_its_answer_or_all(as_searcher, searched):
-    answer = report_of_search(searched.search).answer.capacity.rate_per_s
-    address = reverse("campaign-detail", args=[searched.pk])
+def test_a_search_that_has_ended_shows_the_trials_near_its_answer_or_all(
+    as_searcher, capacity_search
+):
+    answer = report_of_search(capacity_search.search).answer.capacity.rate_per_s
+    address = reverse("campaign-detail", args=[capacity_search.pk])
 
     def rates_of(trials: str) -> list[float]:
         return values(as_searcher.get(address, {"trials": trials}), "rate_per_s")
 
-    assert len(rates_of("all")) == searched.runs.count()
+    assert len(rates_of("all")) == capacity_search.runs.count()
     near = rates_of("nonsense")
     assert near == sorted(near, reverse=True) == rates_of("near")
     assert all(answer / 1.05 <= rate_per_s <= answer * 1.05 for rate_per_s in near)
@@ -81,11 +84,11 @@ def values(page, key: str) -> list:
 
 
 @pytest.fixture
-def on_a_busy_machine(searched) -> Campaign:
+def on_a_busy_machine(capacity_search) -> Campaign:
     """A finished search whose target's agent reported two cores at 90 %."""
-    for run in searched.runs.all():
+    for run in capacity_search.runs.all():
         tell(run, range(3), user_s=1.5, system_s=0.3, idle_s=0.2)
-    return searched
+    return capacity_search
 
 
 def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
@@ -118,26 +121,26 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     assert "injector CPU" in text_of(page)
 
 
-def test_a_trial_that_failed_by_errors_alone_says_so_at_its_mark(as_searcher, searched):
+def test_a_trial_that_failed_by_errors_alone_says_so_at_its_mark(as_searcher, capacity_search):
     """Its height says that the response time was right."""
-    run = searched.runs.order_by("repeat").last()
+    run = capacity_search.runs.order_by("repeat").last()
     summary = RunSummary.objects.get(run=run)
     rule = {"rule": "errors < 1 %", "metric": "errors", "limit": 1, "unit": "%", "since": None}
     summary.thresholds = [{**rule, "measured": 1.6, "passed": False}]
     summary.save()
-    stored = searched.search.answer
-    stored["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
-    Search.objects.update(answer=stored)
-    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
+    answer = capacity_search.search.answer
+    answer["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
+    Search.objects.update(answer=answer)
+    page = as_searcher.get(reverse("campaign-detail", args=[capacity_search.pk]))
     series = panel(page.context["charts"], "trials").series
     (text,) = [each for s in series for each in s.texts if each.startswith(f"trial {run.repeat}:")]
     assert text.endswith("failed: errors 1.6 %")
 
 
-def test_a_target_that_drifted_gets_no_interval_anywhere(as_searcher, searched):
-    answer = searched.search.answer | {"ending": Ending.DRIFTED, "drift": -0.12}
+def test_a_target_that_drifted_gets_no_interval_anywhere(as_searcher, capacity_search):
+    answer = capacity_search.search.answer | {"ending": Ending.DRIFTED, "drift": -0.12}
     Search.objects.update(ending=Ending.DRIFTED, answer=answer)
-    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
+    page = as_searcher.get(reverse("campaign-detail", args=[capacity_search.pk]))
     assert panel(page.context["charts"], "trials").bands == []
     assert "95 % interval" not in text_of(page)
 
@@ -162,9 +165,10 @@ def test_on_a_busy_host_a_search_may_wait(as_editor, project, monkeypatch):
     address = reverse("search-new", args=[project.pk])
     page = as_editor.get(address)
     assert 'value="when_quiet"' in page.content.decode()
-    form = page.context["form"]
-    filled_in = {name: form[name].value() or "" for name in form.fields}
-    filled_in |= {"start": "when_quiet", "objective": "p95 < 300 ms"}
+    filled_in = form_values(page.context["form"]) | {
+        "start": "when_quiet",
+        "objective": "p95 < 300 ms",
+    }
     as_editor.post(address, filled_in)
     campaign = Search.objects.latest("pk").campaign
     assert campaign.waits_for_quiet

@@ -10,6 +10,7 @@ from campaigns.core.permissions import Role
 from campaigns.models import Campaign, Run
 from tests.factories import make_membership, make_project
 from tests.measured import https_campaign, run_in_blocks, same_again
+from tests.shares.test_shares import link_in
 
 pytestmark = pytest.mark.django_db
 
@@ -39,16 +40,12 @@ def columns(*campaigns) -> str:
 def share(client, bob):
     """What bob gets for sharing these columns."""
 
-    def share(*campaigns, asked=""):
+    def share(*campaigns, query=""):
         client.force_login(bob)
-        asked = asked or columns(*campaigns)
-        return client.post(f"{reverse('comparison-share')}?{asked}", {"days": 7})
+        query = query or columns(*campaigns)
+        return client.post(f"{reverse('comparison-share')}?{query}", {"days": 7})
 
     return share
-
-
-def link_in(response) -> str:
-    return re.search(r'id="link">http://testserver(/s/[^<]+)<', response.content.decode()).group(1)
 
 
 def visit(link: str, **query):
@@ -84,8 +81,8 @@ def test_other_columns_in_the_address_change_nothing(share, weeks, project):
 
 def test_a_visitor_reads_no_value_that_differs_and_finds_no_way_further(share, weeks, bob):
     page = visit(link_in(share(*weeks))).content.decode()
-    for hidden in ("hidden-header", "hidden-machine", "10.1.2.3", bob.username, "csrfmiddleware"):
-        assert hidden not in page
+    for text in ("hidden-header", "hidden-machine", "10.1.2.3", bob.username, "csrfmiddleware"):
+        assert text not in page
     assert "CPU" in page
     assert re.findall(r'href="/(?!static|glossary/|s/)[^"]*"', page) == []
 
@@ -125,12 +122,12 @@ def test_what_cannot_be_compared_cannot_be_shared(client, bob, query):
 def test_a_link_rests_while_the_only_campaign_of_its_days_is_under_way_again(share, weeks):
     """Blocks were added to it: until it has ended, its days have nothing to show."""
     # Their first test, each on the day of its own week's campaign.
-    named = []
+    sides = []
     for letter, campaign, day in zip("ab", weeks, ("2026-11-01", "2026-11-08"), strict=True):
         at = f"{day}T02:00:00Z"
         Campaign.objects.filter(pk=campaign.pk).update(started_at=at, finished_at=at)
-        named.append(f"{letter}=test-{campaign.tests.first().pk}:{day}..{day}")
-    link = link_in(share(asked="&".join(named)))
+        sides.append(f"{letter}=test-{campaign.tests.first().pk}:{day}..{day}")
+    link = link_in(share(query="&".join(sides)))
     assert visit(link).status_code == 200
     Campaign.objects.filter(pk=weeks[1].pk).update(finished_at=None)
     assert visit(link).status_code == 404

@@ -25,6 +25,7 @@ from campaigns.search.queries import report_of_search
 from campaigns.search.services import advance_searches
 from tests.engine.scenes import draft, host, owner_of
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -34,7 +35,7 @@ from tests.factories import (
 )
 from tests.measured import https_campaign, measure, run_in_blocks, spoil
 from tests.pages import words_of
-from tests.searches import REFUSED, answered, limit_of, search_through, searching
+from tests.searches import REFUSED, answer_first, limit_of, search_through, searching
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +59,11 @@ def make_link(client, url_name, pk, **fields) -> str:
 def link_made_at(client, address, **fields) -> str:
     response = client.post(address, {"days": 7, "note": "review", **fields})
     assert response["Cache-Control"] == "no-store"
-    return re.search(r'id="link">http://testserver(/s/[^<]+)<', response.content.decode()).group(1)
+    return link_in(response)
+
+
+def link_in(response) -> str:
+    return re.search(r'id="link">http://testserver(/s/[^<]+)<', response.content.decode())[1]
 
 
 def visit(link: str):
@@ -91,8 +96,8 @@ def test_a_visitor_without_an_account_sees_the_run(as_editor, run):
 
 def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob, alice):
     page = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
-    hidden = ("hidden-header", "hidden-body", "hidden-query", bob.username, "csrfmiddleware")
-    for each in (*hidden, "points.json", "drag to zoom"):
+    secrets = ("hidden-header", "hidden-body", "hidden-query", bob.username, "csrfmiddleware")
+    for each in (*secrets, "points.json", "drag to zoom"):
         assert each not in page
     assert re.findall(r'href="/(?!static|glossary/|s/)[^"]*"', page) == []
 
@@ -110,13 +115,13 @@ def a_held_campaign(project, endpoint, first):
     host(slots=8)
     campaign = draft(project, endpoint=make_endpoint(make_target(project), **endpoint))
     start_campaign(by=owner_of(project), campaign=campaign)
-    return answered(campaign, first)
+    return answer_first(campaign, first)
 
 
 def fail_trial(run, reason):
     """As what an injector refuses ends a run of a search."""
-    ended = {"state": "done", "outcome": "failed", "reason": reason, "ended_at": timezone.now()}
-    Run.objects.filter(pk=run.pk).update(**ended)
+    fields = {"state": "done", "outcome": "failed", "reason": reason, "ended_at": timezone.now()}
+    Run.objects.filter(pk=run.pk).update(**fields)
     assert advance_searches() == 1
 
 
@@ -126,7 +131,7 @@ MACHINES = ("10.20.30.40", "4 cores of a secret kind", "injector-in-cellar")
 def test_a_visitor_learns_nothing_about_the_machines(as_editor, run):
     link = make_link(as_editor, "run-share", on_a_machine(run).pk)
     page = visit(link).content.decode()
-    assert [told for told in MACHINES if told in page + csv_at(link)] == []
+    assert [word for word in MACHINES if word in page + csv_at(link)] == []
     assert run.frozen.target in page
 
 
@@ -153,7 +158,7 @@ def test_a_visitor_reads_why_a_run_was_refused_without_the_address(
     link = make_link(as_editor, name, pk)
     page = visit(link).content.decode()
     assert "[hidden]" in page
-    assert [told for told in ("10.20.30.40", "shop.test") if told in page + csv_at(link)] == []
+    assert [word for word in ("10.20.30.40", "shop.test") if word in page + csv_at(link)] == []
 
 
 @pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
@@ -163,7 +168,7 @@ def test_a_visitor_reads_why_trials_do_not_count_without_the_address(as_editor, 
         fail_trial(run, "10.20.30.40 is in none of the networks of shop.test.")
     assert "10.20.30.40" in report_of_search(campaign.search).made[0].trial.reason
     page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
-    assert [told in page for told in ("10.20.30.40", "shop.test")] == [bool(shows)] * 2
+    assert [word in page for word in ("10.20.30.40", "shop.test")] == [bool(shows)] * 2
 
 
 @pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
@@ -212,8 +217,7 @@ def test_a_visitor_learns_of_different_hosts_that_they_differ(as_editor, project
 
 
 def test_tests_that_only_their_hosts_tell_apart_are_numbered_for_a_visitor(as_editor, project):
-    now = timezone.now()
-    campaign = make_campaign(project, started_at=now, finished_at=now)
+    campaign = make_campaign(project, **just_now())
     version, target = make_plan(project), make_target(project)
     tests = [
         make_test(campaign, version, endpoint=make_endpoint(target, host=host))
@@ -227,7 +231,7 @@ def test_tests_that_only_their_hosts_tell_apart_are_numbered_for_a_visitor(as_ed
         f"{reverse('comparison-share')}?{columns}",
     ]
     pages = [visit(link_made_at(as_editor, each)).content.decode() for each in links]
-    assert [told for told in ("alpha.test", "beta.test") if told in " ".join(pages)] == []
+    assert [word for word in ("alpha.test", "beta.test") if word in " ".join(pages)] == []
     assert "host 1:" in pages[0]
     assert "host 2:" in pages[0]
 
@@ -235,7 +239,7 @@ def test_tests_that_only_their_hosts_tell_apart_are_numbered_for_a_visitor(as_ed
 def test_whoever_shares_may_show_the_machines(as_editor, run):
     link = make_link(as_editor, "run-share", on_a_machine(run).pk, shows_machines="on")
     page = visit(link).content.decode()
-    assert [told for told in MACHINES if told not in page] == []
+    assert [word for word in MACHINES if word not in page] == []
 
 
 def test_the_query_of_a_path_is_in_no_name_of_a_step(as_editor, run):
@@ -296,8 +300,8 @@ def on_a_full_machine(run):
     spoil(run, **dict.fromkeys(TARGET_MACHINE, 20))
     rules = [("target_cpu", 91.0, False), ("errors", 0.0, True)]
     verdicts = [
-        Verdict(f"{metric} < 80 %", metric, 80, "%", measured, passed, None if passed else 2)
-        for metric, measured, passed in rules
+        Verdict(f"{metric} < 80 %", metric, 80, "%", value, is_kept, None if is_kept else 2)
+        for metric, value, is_kept in rules
     ]
     RunSummary.objects.filter(run=run).update(thresholds=[each.to_json() for each in verdicts])
     return run
@@ -312,12 +316,12 @@ def test_a_visitor_reads_that_the_target_was_overloaded_and_not_by_what(as_edito
     on_a_full_machine(run)
     Campaign.objects.update(started_at=timezone.now(), finished_at=timezone.now())
     pk = run.pk if page == "run-share" else run.campaign_id
-    hidden = visit(make_link(as_editor, page, pk)).content.decode()
-    assert told_of_the_machine(hidden) == []
-    assert "Overloaded" in hidden
-    assert "errors &lt; 80 %" in hidden
-    shown = visit(make_link(as_editor, page, pk, shows_machines="on")).content.decode()
-    assert told_of_the_machine(shown) == list(OF_THE_MACHINE)
+    without = visit(make_link(as_editor, page, pk)).content.decode()
+    assert told_of_the_machine(without) == []
+    assert "Overloaded" in without
+    assert "errors &lt; 80 %" in without
+    with_machines = visit(make_link(as_editor, page, pk, shows_machines="on")).content.decode()
+    assert told_of_the_machine(with_machines) == list(OF_THE_MACHINE)
 
 
 def test_a_shared_comparison_says_it_only_where_it_shows_machines(as_editor, project):
@@ -327,14 +331,14 @@ def test_a_shared_comparison_says_it_only_where_it_shows_machines(as_editor, pro
         on_a_full_machine(each)
     columns = {"a": f"test-{tests[0].pk}", "b": f"test-{tests[1].pk}"}
     address = f"{reverse('comparison-share')}?{urlencode(columns)}"
-    hidden, shown = (
-        link_made_at(as_editor, address, **ticked) for ticked in ({}, {"shows_machines": "on"})
+    without, with_machines = (
+        link_made_at(as_editor, address, **ticks) for ticks in ({}, {"shows_machines": "on"})
     )
-    assert told_of_the_machine(visit(hidden).content.decode()) == []
-    assert told_of_the_machine(visit(shown).content.decode()) == ["CPU was at"]
+    assert told_of_the_machine(visit(without).content.decode()) == []
+    assert told_of_the_machine(visit(with_machines).content.decode()) == ["CPU was at"]
 
 
-def measured(project, mean_us: int, days_ago: int, like=None):
+def measured_test(project, mean_us: int, days_ago: int, like=None):
     same = {"version": like.plan_version, "endpoint": like.endpoint} if like else {}
     same = same or {"version": make_plan(project, name="<Cart> & [co]")}
     at = timezone.now() - timedelta(days=days_ago)
@@ -361,11 +365,11 @@ def words(address: str) -> str:
 
 
 def test_it_follows_the_latest_result_and_its_verdict(as_editor, project, bob):
-    old = measured(project, 10_000, 3)
+    old = measured_test(project, 10_000, 3)
     address = badge_of(as_editor, old)
     assert re.fullmatch(r"<Cart> & \[co\]: (9\.\d\d|10\.\d)\u202fms", words(address))
     make_baseline(by=Actor(user=bob), project=project, name="main", tests=[old])
-    new = measured(project, 12_000, 1, like=old)
+    new = measured_test(project, 12_000, 1, like=old)
     assert re.search(r": 1[12]\.\d\u202fms, slower$", words(address))
     new.campaign.deleted_at = new.campaign.archived_at = timezone.now()
     new.campaign.save()
@@ -373,7 +377,7 @@ def test_it_follows_the_latest_result_and_its_verdict(as_editor, project, bob):
 
 
 def test_its_link_shows_nothing_else(as_editor, project):
-    address = badge_of(as_editor, measured(project, 10_000, 1))
+    address = badge_of(as_editor, measured_test(project, 10_000, 1))
     page = address.removesuffix("badge.svg")
     assert [Client().get(f"{page}{tail}").status_code for tail in ("", "stream/")] == [404, 404]
     ShareLink.objects.update(revoked_at=timezone.now())
@@ -381,9 +385,9 @@ def test_its_link_shows_nothing_else(as_editor, project):
 
 
 def test_links_of_results_are_no_badges(as_editor, project):
-    campaign = measured(project, 10_000, 1).campaign
-    made = as_editor.post(reverse("campaign-share", args=[campaign.pk]), {"days": 7})
-    page = re.search(r'id="link">http://testserver(/s/[^<]+)<', made.content.decode())[1]
+    campaign = measured_test(project, 10_000, 1).campaign
+    response = as_editor.post(reverse("campaign-share", args=[campaign.pk]), {"days": 7})
+    page = link_in(response)
     assert Client().get(f"{page}badge.svg").status_code == 404
 
 

@@ -2,12 +2,11 @@
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
 
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign
 from tests.campaigns.campaign_form import cells, fields, new_url
-from tests.factories import make_endpoint, make_plan, make_run, make_target
+from tests.factories import just_now, make_endpoint, make_plan, make_run, make_target
 from tests.kept_rows import undone
 from tests.measured import measure, spoil
 from tests.pages import text_of
@@ -22,22 +21,22 @@ def version(project):
 
 
 @pytest.fixture
-def ticked(version, target):
+def ticks(version, target):
     return cells(version, target, ("http", "new"))
 
 
-def test_the_estimate_follows_the_values(as_editor, project, ticked):
-    asked = fields(ticked, repeats=1, sweep_field="rate_per_s", sweep_values="100, 300")
-    found = as_editor.post(reverse("campaign-estimate", args=[project.pk]), asked).context
-    assert (found["estimate"].n_tests, found["estimate"].requests) == (2, 5 * 400)
+def test_the_estimate_follows_the_values(as_editor, project, ticks):
+    data = fields(ticks, repeats=1, sweep_field="rate_per_s", sweep_values="100, 300")
+    context = as_editor.post(reverse("campaign-estimate", args=[project.pk]), data).context
+    assert (context["estimate"].n_tests, context["estimate"].requests) == (2, 5 * 400)
 
 
-def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):
+def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticks):
     targets = [make_target(project, name) for name in ("apache", "nginx")]
     for each in targets:
         make_endpoint(each, host="127.0.0.1")
-    asked = {"study": "file-sets", "targets": [each.pk for each in targets]}
-    page = as_editor.post(new_url(project), asked, follow=True)
+    data = {"study": "file-sets", "targets": [each.pk for each in targets]}
+    page = as_editor.post(new_url(project), data, follow=True)
     form = page.context["form"]
     assert (form["name"].value(), form["repeats"].value()) == ("File sets: apache, nginx", 5)
     assert len(form.cells) == 6
@@ -69,20 +68,19 @@ def test_each_number_goes_from_the_form_to_table_curves_and_sentence(as_editor, 
             target = make_target(project, "shop")
             make_endpoint(target, scheme=scheme, port=8081)
             mode = "keep-alive" if field == "session.calls_per_connection" else "new"
-            ticked = cells(make_plan(project, "Swept", spec), target, (scheme, mode))
+            ticks = cells(make_plan(project, "Swept", spec), target, (scheme, mode))
             sweep = {"sweep_field": field, "sweep_values": "1, 2, 4"}
             if field == "injectors":
                 sweep = {"injectors": "1, 2, 4"}
-            answer = as_editor.post(new_url(project), fields(ticked, repeats=1, draft="1", **sweep))
+            answer = as_editor.post(new_url(project), fields(ticks, repeats=1, draft="1", **sweep))
             assert answer.status_code == 302, text_of(answer)
             campaign = Campaign.objects.get()
-            now = timezone.now()
-            Campaign.objects.update(started_at=now, finished_at=now)
+            Campaign.objects.update(**just_now())
             for test, n in zip(campaign.tests.order_by("position"), (100, 200, 400), strict=True):
                 spoil(measure(make_run(test), 10_000, n=n))
             page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
-            said = plain_text(page.context["answer"].sentence)
-            assert f"{words}: 40.0 requests/s" in said
+            sentence = plain_text(page.context["answer"].sentence)
+            assert f"{words}: 40.0 requests/s" in sentence
             (group,) = page.context["sweeps"]
             titles = [panel.title for panel in group["charts"].panels]
             is_divided = field in {"connections", "injectors"}
@@ -96,4 +94,4 @@ def test_each_number_goes_from_the_form_to_table_curves_and_sentence(as_editor, 
             assert [row.cells[under_way].value for row in table.rows] == pytest.approx(
                 [0.1, 0.2, 0.4], 0.1
             )
-            assert ", 4.0 times as much as with 1 " in said or not is_divided
+            assert ", 4.0 times as much as with 1 " in sentence or not is_divided

@@ -12,30 +12,30 @@ pytestmark = pytest.mark.pure
 AXIS = Axis(low=0, high=10)
 
 
-def points(*values: float, untrusted=(), to_come=()):
+def points(*values: float, doubtful=(), to_come=()):
     return [
         replace(
-            point(value, 100, is_trusted=value not in {*untrusted, *to_come}),
-            why="The injector was busy." if value in untrusted else "",
+            point(value, 100, is_trusted=value not in {*doubtful, *to_come}),
+            why="The injector was busy." if value in doubtful else "",
         )
         for value in values
     ]
 
 
 def test_neighbours_without_a_trusted_point_are_one_band():
-    for untrusted, bands in [
+    for doubtful, bands in [
         ((), []),
         ((6, 8), [(5, 10)]),
         ((2,), [(0, 3)]),
         ((4, 8), [(3, 5), (7, 10)]),
         ((2, 4, 6, 8), [(0, 10)]),
     ]:
-        found = untrusted_bands(points(2, 4, 6, 8, untrusted=untrusted), AXIS)
-        assert [(band.low, band.high) for band in found] == bands
+        hatches = untrusted_bands(points(2, 4, 6, 8, doubtful=doubtful), AXIS)
+        assert [(band.low, band.high) for band in hatches] == bands
 
 
 def test_a_value_that_one_arm_is_trusted_at_is_not_hatched():
-    arms = [*points(2, 4, untrusted=(4,)), *points(2, 4)]
+    arms = [*points(2, 4, doubtful=(4,)), *points(2, 4)]
     assert untrusted_bands(arms, AXIS) == []
 
 

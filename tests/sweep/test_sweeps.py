@@ -1,7 +1,6 @@
 """Tests that differ in one number are a sweep: a row for each value, and curves."""
 
 import pytest
-from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.domain.presentation.charts import DOUBT
@@ -10,6 +9,7 @@ from campaigns.runs.services import keep_figures
 from campaigns.sweep.views import drawn_sweeps
 from tests.charts import points
 from tests.factories import (
+    just_now,
     make_campaign,
     make_endpoint,
     make_plan,
@@ -26,8 +26,7 @@ OPEN = plan_spec(model="open", rate_per_s=10, duration_s=10)
 
 @pytest.fixture
 def campaign(project):
-    now = timezone.now()
-    return make_campaign(project, repeats=1, started_at=now, finished_at=now)
+    return make_campaign(project, repeats=1, **just_now())
 
 
 def sweep(campaign, counts, endpoint=None, version=None):
@@ -45,7 +44,7 @@ def sweep_of_rate(campaign, rates, target="apache", version=None):
     ]
 
 
-def measured(tests, counts, mean_us=10_000):
+def measure_each(tests, counts, mean_us=10_000):
     """A run of each test, with so many requests; trusted."""
     runs = []
     for test, n in zip(tests, counts, strict=True):
@@ -71,34 +70,36 @@ def panels_of(campaign):
 
 def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign):
     twelve, one = sweep(campaign, [12, 1])
-    measured([twelve], [2000], 20_000)
-    measured([one], [2000], 10_000)
-    (found,) = campaign_answer(campaign).sweeps
-    assert [row.label for row in found.table.rows] == [
+    measure_each([twelve], [2000], 20_000)
+    measure_each([one], [2000], 10_000)
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    assert [row.label for row in the_sweep.table.rows] == [
         "1 injector process",
         "12 injector processes",
     ]
-    assert [float(text) for text in column(found.table, "mean")] == pytest.approx([10, 20], rel=0.1)
+    assert [float(text) for text in column(the_sweep.table, "mean")] == pytest.approx(
+        [10, 20], rel=0.1
+    )
     for key in ("n", "duration", "interval", "min", "p50", "p95", "max", "rate", "errors"):
-        assert "–" not in column(found.table, key), key
-    assert [float(text) for text in column(found.table, "speed_up")] == [1, 1]
-    assert [point.value for point in found.points] == [1, 12]
+        assert "–" not in column(the_sweep.table, key), key
+    assert [float(text) for text in column(the_sweep.table, "speed_up")] == [1, 1]
+    assert [point.value for point in the_sweep.points] == [1, 12]
 
 
 def test_efficiency_and_requests_under_way_follow_from_throughput(campaign):
-    measured(sweep(campaign, [1, 2]), [1000, 1500])
-    (found,) = campaign_answer(campaign).sweeps
-    assert [float(text) for text in column(found.table, "speed_up")] == [1, 1.5]
-    assert [float(text) for text in column(found.table, "efficiency")] == [100, 75]
-    rates, under_way = (column(found.table, key) for key in ("rate", "under_way"))
-    for rate, said in zip(rates, under_way, strict=True):
-        assert float(said) == pytest.approx(float(rate) * 0.010, rel=0.05), "X × R"
+    measure_each(sweep(campaign, [1, 2]), [1000, 1500])
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    assert [float(text) for text in column(the_sweep.table, "speed_up")] == [1, 1.5]
+    assert [float(text) for text in column(the_sweep.table, "efficiency")] == [100, 75]
+    rates, under_way = (column(the_sweep.table, key) for key in ("rate", "under_way"))
+    for rate, figure in zip(rates, under_way, strict=True):
+        assert float(figure) == pytest.approx(float(rate) * 0.010, rel=0.05), "X × R"
 
 
 def test_where_runs_differ_the_table_says_of_what_its_averages_and_its_intervals_are(campaign):
     for test in sweep(campaign, [1, 2]):
         for n, mean_us in ((3000, 10_000), (3000, 11_000), (300, 30_000)):
-            measured([test], [n], mean_us)
+            measure_each([test], [n], mean_us)
     table = campaign_answer(campaign).sweeps[0].table
     average, low, high = (float(column(table, key)[0]) for key in ("mean", "mean_low", "mean_high"))
     assert average == pytest.approx(11.4, abs=0.1), "of 6,300 requests"
@@ -107,42 +108,42 @@ def test_where_runs_differ_the_table_says_of_what_its_averages_and_its_intervals
 
 def test_a_row_without_a_usable_run_says_so_and_is_not_drawn(campaign):
     one, _, four = sweep(campaign, [1, 2, 4])
-    measured([one, four], [2000, 2000])
-    (found,) = campaign_answer(campaign).sweeps
-    assert column(found.table, "rate")[1] == "–"
+    measure_each([one, four], [2000, 2000])
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    assert column(the_sweep.table, "rate")[1] == "–"
     throughput = panels_of(campaign)["Throughput"]
     assert [y is None for y in throughput.series[1].y] == [False, True, False]
 
 
 def test_an_untrusted_run_is_drawn_apart_and_is_in_no_speed_up_no_line_and_no_word(campaign):
-    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
+    runs = measure_each(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
     spoil(runs[2], cpu=0.99)
-    (found,) = campaign_answer(campaign).sweeps
-    assert column(found.table, "speed_up") == ["1.00", "1.90", "–"]
-    assert column(found.table, "trusted") == ["1 of 1", "1 of 1", "0 of 1"]
-    assert [row.kind for row in found.table.rows] == ["sweep", "sweep-end", "sweep-apart"]
-    _, trusted, apart = panels_of(campaign)["Throughput"].series
-    assert [x for x, _ in points(trusted)] == [1, 2]
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    assert column(the_sweep.table, "speed_up") == ["1.00", "1.90", "–"]
+    assert column(the_sweep.table, "trusted") == ["1 of 1", "1 of 1", "0 of 1"]
+    assert [row.kind for row in the_sweep.table.rows] == ["sweep", "sweep-end", "sweep-apart"]
+    _, line, apart = panels_of(campaign)["Throughput"].series
+    assert [x for x, _ in points(line)] == [1, 2]
     assert (apart.style, apart.x) == (DOUBT, [4])
 
 
 def test_one_untrusted_repeat_makes_its_point_untrusted(campaign):
     one, two = sweep(campaign, [1, 2])
-    runs = measured([one, two, two], [1000, 2000, 2000])
+    runs = measure_each([one, two, two], [1000, 2000, 2000])
     spoil(runs[2], cpu=0.99)
-    (found,) = campaign_answer(campaign).sweeps
-    assert [point.is_trusted for point in found.points] == [True, False]
-    assert column(found.table, "rate_low")[1] == "–"
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    assert [point.is_trusted for point in the_sweep.points] == [True, False]
+    assert column(the_sweep.table, "rate_low")[1] == "–"
 
 
 def test_three_trusted_repeats_give_an_interval(campaign):
     one, two = sweep(campaign, [1, 2])
-    measured([one] * 3, [1000, 1010, 990])
-    measured([two] * 2, [2000, 2010])
-    (found,) = campaign_answer(campaign).sweeps
-    low, high = (column(found.table, key)[0] for key in ("rate_low", "rate_high"))
+    measure_each([one] * 3, [1000, 1010, 990])
+    measure_each([two] * 2, [2000, 2010])
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    low, high = (column(the_sweep.table, key)[0] for key in ("rate_low", "rate_high"))
     assert float(low) < 100 < float(high)
-    assert column(found.table, "rate_low")[1] == "–", "two repeats have none"
+    assert column(the_sweep.table, "rate_low")[1] == "–", "two repeats have none"
 
 
 def test_one_number_of_injectors_is_no_sweep(campaign):
@@ -154,18 +155,18 @@ def test_one_number_of_injectors_is_no_sweep(campaign):
 
 
 def test_a_number_of_the_plan_is_swept_without_a_speed_up(campaign):
-    measured(sweep_of_rate(campaign, [400, 100]), [4000, 1000])
-    (found,) = campaign_answer(campaign).sweeps
-    assert found.table.label_title == "rate, requests/s"
-    assert [row.label for row in found.table.rows] == ["100", "400"]
-    assert not {"speed_up", "efficiency"} & {each.key for each in found.table.columns}
+    measure_each(sweep_of_rate(campaign, [400, 100]), [4000, 1000])
+    (the_sweep,) = campaign_answer(campaign).sweeps
+    assert the_sweep.table.label_title == "rate, requests/s"
+    assert [row.label for row in the_sweep.table.rows] == ["100", "400"]
+    assert not {"speed_up", "efficiency"} & {each.key for each in the_sweep.table.columns}
     assert set(panels_of(campaign)) == {"Throughput", "Response time"}
 
 
 def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(campaign):
     version = make_plan(campaign.project, spec=OPEN)
-    apache = measured(sweep_of_rate(campaign, [10, 20], "apache", version), [100, 200])
-    measured(sweep_of_rate(campaign, [20, 40], "nginx", version), [200, 400])
+    apache = measure_each(sweep_of_rate(campaign, [10, 20], "apache", version), [100, 200])
+    measure_each(sweep_of_rate(campaign, [20, 40], "nginx", version), [200, 400])
     spoil(apache[1], cpu=0.9)
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
     assert rows_of(group) == ["10 apache", "20 apache", "20 nginx", "40 nginx"]
@@ -176,7 +177,7 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
 
 def test_the_points_of_a_sweep_are_in_no_history(campaign):
     tests = sweep_of_rate(campaign, [100, 200])
-    measured(tests, [1000, 2000])
+    measure_each(tests, [1000, 2000])
     keep_figures([test.pk for test in tests])
     assert not TestFigures.objects.exists()
 
@@ -209,8 +210,7 @@ def two_servers(campaign, means_us):
 
 @pytest.fixture
 def in_blocks(project):
-    now = timezone.now()
-    return make_campaign(project, repeats=3, started_at=now, finished_at=now)
+    return make_campaign(project, repeats=3, **just_now())
 
 
 SERVERS = {"apache": {1: 10_000, 2: 20_000, 4: 40_000}, "nginx": {1: 8_000, 2: 16_000, 4: 52_000}}

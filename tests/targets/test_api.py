@@ -37,26 +37,26 @@ def body(project, **fields):
 def test_it_makes_a_target_with_its_endpoints(api, project):
     answer = api.post(TARGETS, body(project), format="json")
     assert answer.status_code == 201
-    made = answer.json()
-    assert made["environment"] == [["CPU", "4 × Xeon"], ["OS", "Debian 12"]]
-    assert {each["origin"] for each in made["endpoints"]} == {
+    target = answer.json()
+    assert target["environment"] == [["CPU", "4 × Xeon"], ["OS", "Debian 12"]]
+    assert {each["origin"] for each in target["endpoints"]} == {
         "http://127.0.0.1:8081",
         "https://127.0.0.1:8444",
     }
-    assert api.get(f"{TARGETS}{made['id']}/").json() == made
+    assert api.get(f"{TARGETS}{target['id']}/").json() == target
 
 
 def test_it_edits_a_target_and_keeps_the_endpoint_of_an_origin(api, project):
-    made = api.post(TARGETS, body(project), format="json").json()
-    kept = made["endpoints"][0]
-    fields = {name: kept[name] for name in ("scheme", "host", "port", "verify_tls")}
+    target = api.post(TARGETS, body(project), format="json").json()
+    endpoint = target["endpoints"][0]
+    fields = {name: endpoint[name] for name in ("scheme", "host", "port", "verify_tls")}
     answer = api.put(
-        f"{TARGETS}{made['id']}/", {"name": "renamed", "endpoints": [fields]}, format="json"
+        f"{TARGETS}{target['id']}/", {"name": "renamed", "endpoints": [fields]}, format="json"
     )
     assert answer.status_code == 200
     assert answer.json()["name"] == "renamed"
     live = [each for each in answer.json()["endpoints"] if each["archived_at"] is None]
-    assert [each["id"] for each in live] == [kept["id"]]
+    assert [each["id"] for each in live] == [endpoint["id"]]
 
 
 def test_it_lists_by_project_and_only_what_is_visible(api, project, alice):
@@ -92,14 +92,14 @@ def test_a_target_cannot_be_moved_to_another_project(api, project, alice):
 
 
 def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):
-    issued = issue(usage=CLIENT)
-    tls = {"min_version": "1.3", "client_certificate_pem": issued.pem}
+    identity = issue(usage=CLIENT)
+    tls = {"min_version": "1.3", "client_certificate_pem": identity.pem}
     endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": tls}
-    given = body(project, endpoints=[{**endpoint, "client_key_pem": issued.key_pem}])
-    answer = api.post(TARGETS, given, format="json")
-    (made,) = answer.json()["endpoints"]
-    assert (made["tls"]["min_version"], made["tls"]["alpn"]) == ("1.3", True)
-    assert made["has_client_key"] is True
+    data = body(project, endpoints=[{**endpoint, "client_key_pem": identity.key_pem}])
+    answer = api.post(TARGETS, data, format="json")
+    (row,) = answer.json()["endpoints"]
+    assert (row["tls"]["min_version"], row["tls"]["alpn"]) == ("1.3", True)
+    assert row["has_client_key"] is True
     assert "PRIVATE KEY" not in answer.content.decode()
 
 
@@ -113,11 +113,11 @@ def path(project) -> str:
 
 
 def test_one_is_created_listed_changed_and_deleted(api, path, project):
-    made = api.post(path, GIVEN, format="json")
-    assert made.status_code == 201
-    found = made.json()
-    assert (found["project"], found["name"]) == (project.pk, "our clients")
-    assert found["offers"] == {
+    response = api.post(path, GIVEN, format="json")
+    assert response.status_code == 201
+    profile = response.json()
+    assert (profile["project"], profile["name"]) == (project.pk, "our clients")
+    assert profile["offers"] == {
         "min_version": None,
         "max_version": "1.2",
         "groups": "X25519:P-256",
@@ -125,17 +125,17 @@ def test_one_is_created_listed_changed_and_deleted(api, path, project):
         "ciphers": "",
         "signatures": "",
     }
-    assert [each["id"] for each in api.get(path).json()["results"]] == [found["id"]]
-    one = f"/api/v1/tls-profiles/{found['id']}/"
-    changed = api.put(one, {"name": "clients of 2026", "groups": "P-256"}, format="json").json()
-    assert (changed["name"], changed["offers"]["max_version"]) == ("clients of 2026", None)
+    assert [each["id"] for each in api.get(path).json()["results"]] == [profile["id"]]
+    one = f"/api/v1/tls-profiles/{profile['id']}/"
+    after = api.put(one, {"name": "clients of 2026", "groups": "P-256"}, format="json").json()
+    assert (after["name"], after["offers"]["max_version"]) == ("clients of 2026", None)
     assert api.get(one).json()["words"] == "Groups P-256."
     assert api.delete(one).status_code == 204
     assert not OwnTlsProfile.objects.exists()
 
 
 def test_a_target_s_endpoint_names_it(api, path, project):
-    made = api.post(path, GIVEN, format="json").json()
+    profile = api.post(path, GIVEN, format="json").json()
     endpoint = ENDPOINT | {"tls": {"profile": "our clients"}}
     target = api.post(
         "/api/v1/targets/",
@@ -144,7 +144,7 @@ def test_a_target_s_endpoint_names_it(api, path, project):
     )
     assert target.status_code == 201
     assert target.json()["endpoints"][0]["tls"]["profile"] == "our clients"
-    assert api.delete(f"/api/v1/tls-profiles/{made['id']}/").status_code == 409
+    assert api.delete(f"/api/v1/tls-profiles/{profile['id']}/").status_code == 409
 
 
 PLANS = "/api/v1/plans/"
@@ -155,10 +155,10 @@ def test_it_makes_a_plan_with_its_first_version(api, project):
         PLANS, {"project": project.pk, "name": "add", "spec": plan_spec()}, format="json"
     )
     assert answer.status_code == 201
-    made = answer.json()
-    assert made["versions"] == [1]
-    assert made["latest"]["number"] == 1
-    assert Plan.from_json(made["latest"]["spec"]) == Plan.from_json(plan_spec())
+    plan = answer.json()
+    assert plan["versions"] == [1]
+    assert plan["latest"]["number"] == 1
+    assert Plan.from_json(plan["latest"]["spec"]) == Plan.from_json(plan_spec())
 
 
 def test_an_edit_makes_a_version_and_the_first_stays_as_it_was(api, project):
@@ -185,7 +185,7 @@ def test_a_spec_of_another_shape_is_answered_and_does_not_break(api, project):
 
 
 def test_the_description_names_the_fields_of_the_domain():
-    for described, value in [
+    for serializer, value in [
         (specs.SpecSerializer, Plan),
         (specs.StepSerializer, Step),
         (specs.LoadSerializer, Load),
@@ -198,7 +198,7 @@ def test_the_description_names_the_fields_of_the_domain():
         (specs.ExchangeSerializer, Exchange),
         (specs.VariablesSerializer, Variables),
     ]:
-        assert set(described().fields) == {field.name for field in fields(value)}
+        assert set(serializer().fields) == {field.name for field in fields(value)}
 
 
 def test_every_preset_is_listed_with_its_question(api, project):

@@ -48,22 +48,22 @@ def claim(endpoint, as_bob):
     return services.claim_host(by=as_bob, target=endpoint.target, host=endpoint.host)
 
 
-def seen(claim, by, check: HostCheck) -> bool:
+def answer_check(claim, by, check: HostCheck) -> bool:
     """What a worker answers to a check that was asked for just now."""
     HostClaim.objects.filter(pk=claim.pk).update(asked_at=None)
     services.check_host(by=by, claim=claim)
-    found, _ = services.what_to_check(claim_id=claim.pk)
-    return services.finish_check(claim_id=claim.pk, asked_at=found.asked_at, seen=check)
+    row, _ = services.what_to_check(claim_id=claim.pk)
+    return services.finish_check(claim_id=claim.pk, asked_at=row.asked_at, seen=check)
 
 
 def prove(claim, by, *places: str) -> HostPermit:
     places = places or (PLACE,)
-    assert seen(claim, by, HostCheck(places, places))
+    assert answer_check(claim, by, HostCheck(places, places))
     return claim.permits.get(kind="proof", withdrawn_at=None)
 
 
 def approve(claim, by, admin) -> HostPermit:
-    seen(claim, by, HostCheck((PLACE,), (), ("status 404",)))
+    answer_check(claim, by, HostCheck((PLACE,), (), ("status 404",)))
     services.ask_approval(by=by, claim=claim, reason="our supplier agreed")
     services.approve(by=admin, claim=claim, seen=[PLACE], reason="read the contract")
     return claim.permits.get(kind="approval")
@@ -93,11 +93,11 @@ ENOUGH = {"proof", "approval", "old approval"}
 def test_outside_the_list_a_campaign_starts_only_with_a_current_proof_or_approval(
     project, endpoint, claim, as_bob, as_adam
 ):
-    for given in GIVEN:
+    for case in GIVEN:
         with undone():
-            if GIVEN[given]:
-                GIVEN[given](claim, as_bob, as_adam)
-            if given in ENOUGH:
+            if GIVEN[case]:
+                GIVEN[case](claim, as_bob, as_adam)
+            if case in ENOUGH:
                 campaign = started(project, endpoint=endpoint)
                 assert campaign.runs.get().frozen.allowed_networks == ("10.0.0.0/8", PLACE)
             else:
@@ -108,10 +108,10 @@ def test_outside_the_list_a_campaign_starts_only_with_a_current_proof_or_approva
 
 
 def test_in_local_mode_only_the_list_counts(project, endpoint, claim, as_bob, as_adam, settings):
-    for given in GIVEN:
+    for case in GIVEN:
         with undone():
-            if GIVEN[given]:
-                GIVEN[given](claim, as_bob, as_adam)
+            if GIVEN[case]:
+                GIVEN[case](claim, as_bob, as_adam)
             settings.PROOF_DAYS = 0
             campaign = started(project, endpoint=endpoint)
             assert campaign.runs.get().frozen.allowed_networks == ("10.0.0.0/8",)
@@ -148,8 +148,8 @@ def test_a_queued_run_whose_proof_is_withdrawn_does_not_begin_and_says_why(
 
 def test_a_name_that_moved_elsewhere_meanwhile_is_not_measured(project, as_bob):
     endpoint = make_endpoint(make_target(project), host="shop.example")
-    named = services.claim_host(by=as_bob, target=endpoint.target, host="shop.example")
-    prove(named, as_bob)
+    claim = services.claim_host(by=as_bob, target=endpoint.target, host="shop.example")
+    prove(claim, as_bob)
     campaign = started(project, endpoint=endpoint)
     host(slots=1)
     run = campaign.runs.get()
@@ -160,9 +160,9 @@ def test_a_name_that_moved_elsewhere_meanwhile_is_not_measured(project, as_bob):
     assert "9.9.9.9" in run.reason
 
 
-@pytest.mark.parametrize(("days", "allowed"), [(90, ["10.0.0.0/8", PLACE]), (0, ["10.0.0.0/8"])])
+@pytest.mark.parametrize(("days", "networks"), [(90, ["10.0.0.0/8", PLACE]), (0, ["10.0.0.0/8"])])
 def test_an_injector_is_told_only_the_proven_places_and_a_host_may_take_none(
-    project, endpoint, claim, as_bob, settings, days, allowed
+    project, endpoint, claim, as_bob, settings, days, networks
 ):
     prove(claim, as_bob)
     campaign = started(project, endpoint=endpoint)
@@ -170,7 +170,7 @@ def test_an_injector_is_told_only_the_proven_places_and_a_host_may_take_none(
     assert dispatch.admit_runs() == 1
     settings.PROOF_DAYS = days  # of the injector host
     order = claim_shards(campaign.runs.get())[0].order
-    assert order["policy"]["allow"] == allowed
+    assert order["policy"]["allow"] == networks
 
 
 def test_a_single_request_goes_only_to_proven_places_as_well(endpoint, claim, as_bob):
@@ -195,9 +195,9 @@ def test_a_proof_belongs_to_one_project_and_one_host(project, endpoint, claim, a
 
 def test_of_two_answers_to_one_check_the_first_counts(claim, as_bob):
     services.check_host(by=as_bob, claim=claim)
-    found, origins = services.what_to_check(claim_id=claim.pk)
+    row, origins = services.what_to_check(claim_id=claim.pk)
     assert [str(origin) for origin in origins] == ["http://8.8.8.8:8081"]
-    answer = {"claim_id": claim.pk, "asked_at": found.asked_at}
+    answer = {"claim_id": claim.pk, "asked_at": row.asked_at}
     assert services.finish_check(**answer, seen=HostCheck((PLACE,), (), ("nothing there",)))
     assert not services.finish_check(**answer, seen=HostCheck((PLACE,), (PLACE,)))
     assert not claim.permits.exists()
@@ -254,18 +254,18 @@ def test_only_an_editor_claims_and_only_hosts_of_the_target(endpoint, as_bob, as
 
 
 def test_only_an_administrator_approves_what_they_have_seen(claim, as_bob, as_alice, as_adam):
-    seen(claim, as_bob, HostCheck((PLACE,)))
+    answer_check(claim, as_bob, HostCheck((PLACE,)))
     services.ask_approval(by=as_bob, claim=claim, reason="agreed")
     with pytest.raises(Forbidden):
         services.approve(by=as_alice, claim=claim, seen=[PLACE], reason="")
-    seen(claim, as_bob, HostCheck(("9.9.9.9/32:8081",)))
+    answer_check(claim, as_bob, HostCheck(("9.9.9.9/32:8081",)))
     with pytest.raises(Refused, match="other addresses now"):
         services.approve(by=as_adam, claim=claim, seen=[PLACE], reason="")
     assert not claim.permits.exists()
 
 
 def test_a_refusal_needs_a_reason_and_the_project_may_ask_again(claim, as_bob, as_adam):
-    seen(claim, as_bob, HostCheck((PLACE,)))
+    answer_check(claim, as_bob, HostCheck((PLACE,)))
     services.ask_approval(by=as_bob, claim=claim, reason="agreed")
     with pytest.raises(Refused, match="Say why"):
         services.refuse(by=as_adam, claim=claim, reason=" ")
@@ -281,8 +281,8 @@ def test_the_audit_log_has_every_step_with_its_name(claim, as_bob, as_adam):
     prove(claim, as_bob)
     permit = approve(claim, as_bob, as_adam)
     services.withdraw(by=as_adam, permit=permit, reason="contract ended")
-    told = list(AuditEntry.objects.order_by("pk").values_list("deed", "who"))
-    assert told == [
+    steps = list(AuditEntry.objects.order_by("pk").values_list("deed", "who"))
+    assert steps == [
         ("host_proven", "bob"),
         ("approval_asked", "bob"),
         ("host_approved", "adam"),

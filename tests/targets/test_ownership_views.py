@@ -22,13 +22,13 @@ def target(project, settings):
 
 
 def do(client, target, what: str, **fields):
-    given = {"host": "shop.example", "do": what, **fields}
-    return client.post(f"/targets/{target.pk}/ownership/", given)
+    data = {"host": "shop.example", "do": what, **fields}
+    return client.post(f"/targets/{target.pk}/ownership/", data)
 
 
 def check_done(claim, check: HostCheck) -> None:
-    found, _ = services.what_to_check(claim_id=claim.pk)
-    services.finish_check(claim_id=claim.pk, asked_at=found.asked_at, seen=check)
+    row, _ = services.what_to_check(claim_id=claim.pk)
+    services.finish_check(claim_id=claim.pk, asked_at=row.asked_at, seen=check)
 
 
 def test_a_host_is_proven_from_its_target_s_page(client, bob, target):
@@ -51,10 +51,10 @@ def test_a_viewer_sees_the_state_and_no_token(client, bob, vera, target):
     client.force_login(bob)
     do(client, target, "token")
     client.force_login(vera)
-    shown = target_page(client, target)
-    assert "Needs proof" in shown
-    assert HostClaim.objects.get().token not in shown
-    assert "Check now" not in shown
+    page = target_page(client, target)
+    assert "Needs proof" in page
+    assert HostClaim.objects.get().token not in page
+    assert "Check now" not in page
 
 
 def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
@@ -74,12 +74,12 @@ def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
 def test_rest_checks_and_tells(client, bob, target):
     client.force_login(bob)
     path = f"/api/v1/targets/{target.pk}/ownership/"
-    asked = client.post(path, {"host": "shop.example"}, content_type="application/json")
-    assert asked.status_code == 202
+    answer = client.post(path, {"host": "shop.example"}, content_type="application/json")
+    assert answer.status_code == 202
     check_done(HostClaim.objects.get(), HostCheck((PLACE,), (PLACE,)))
-    told = client.get(path).json()
-    assert [(each["host"], each["state"], each["is_permitted"]) for each in told] == [
+    rows = client.get(path).json()
+    assert [(each["host"], each["state"], each["is_permitted"]) for each in rows] == [
         ("shop.example", "proven", True)
     ]
-    assert told[0]["permits"][0]["given_by"] == "bob"
-    assert told[0]["current"] == [told[0]["permits"][0]["id"]]
+    assert rows[0]["permits"][0]["given_by"] == "bob"
+    assert rows[0]["current"] == [rows[0]["permits"][0]["id"]]

@@ -70,17 +70,17 @@ def test_a_name_is_used_once_in_a_project_until_it_is_archived(project, as_bob):
 @pytest.mark.parametrize("act", [archive_items, delete_items])
 def test_what_was_archived_or_deleted_meanwhile_is_not_edited_back(project, as_bob, act):
     """Whoever edits it has read the row before."""
-    seen = make(as_bob, project)
-    act(by=as_bob, items=[Target.objects.get(pk=seen.pk)])
+    stale = make(as_bob, project)
+    act(by=as_bob, items=[Target.objects.get(pk=stale.pk)])
     with pytest.raises(Refused, match=r"archived|deleted"):
-        edit_target(by=as_bob, target=seen, name="shop", environment=[], endpoints=[HTTPS])
+        edit_target(by=as_bob, target=stale, name="shop", environment=[], endpoints=[HTTPS])
     assert not project.targets.filter(archived_at=None).exists()
 
 
 def test_tags_that_were_given_meanwhile_stay(project, as_bob):
-    seen = make(as_bob, project)
-    tag_items(by=as_bob, items=[seen], add=["nightly"])
-    edit_target(by=as_bob, target=seen, name="shop", environment=[], endpoints=[HTTPS])
+    stale = make(as_bob, project)
+    tag_items(by=as_bob, items=[stale], add=["nightly"])
+    edit_target(by=as_bob, target=stale, name="shop", environment=[], endpoints=[HTTPS])
     assert project.targets.get().tags == ["nightly"]
 
 
@@ -92,28 +92,28 @@ def test_an_endpoint_without_results_is_deleted_when_left_out(project, as_bob):
 
 def test_an_endpoint_with_results_is_archived_and_revived_when_it_comes_back(project, as_bob):
     target = make(as_bob, project, endpoints=[HTTP, HTTPS])
-    tested = target.endpoints.get(scheme="http")
-    make_test(make_campaign(project), endpoint=tested)
+    endpoint = target.endpoints.get(scheme="http")
+    make_test(make_campaign(project), endpoint=endpoint)
     edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=[HTTPS])
-    tested.refresh_from_db()
-    assert tested.archived_at is not None
+    endpoint.refresh_from_db()
+    assert endpoint.archived_at is not None
     edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=[HTTP, HTTPS])
-    tested.refresh_from_db()
-    assert tested.archived_at is None
+    endpoint.refresh_from_db()
+    assert endpoint.archived_at is None
 
 
 def test_two_endpoints_may_swap_their_ports(project, as_bob):
     other = {**HTTP, "host": "10.0.0.6", "port": 81}
     target = make(as_bob, project, endpoints=[HTTP, other])
-    swapped = [{**HTTP, "port": 81}, {**other, "port": 80}]
-    edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=swapped)
+    endpoints = [{**HTTP, "port": 81}, {**other, "port": 80}]
+    edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=endpoints)
     assert origins(target) == ["http://10.0.0.5:81", "http://10.0.0.6:80"]
 
 
 def test_whether_the_certificate_is_verified_can_be_changed(project, as_bob):
     target = make(as_bob, project, endpoints=[HTTPS])
-    verified = {**HTTPS, "verify_tls": True}
-    edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=[verified])
+    endpoint = {**HTTPS, "verify_tls": True}
+    edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=[endpoint])
     assert target.endpoints.get().verify_tls
 
 
@@ -130,8 +130,8 @@ def test_an_origin_is_listed_once_for_each_tls_profile(project, as_bob):
 def test_a_name_is_pinned_to_several_addresses_and_to_none_that_load_may_never_reach(
     project, as_bob
 ):
-    named = {**HTTP, "host": "shop.example"}
-    endpoints = [named, {**named, "address": "10.0.0.5"}, {**named, "address": "10.0.0.6"}]
+    by_name = {**HTTP, "host": "shop.example"}
+    endpoints = [by_name, {**by_name, "address": "10.0.0.5"}, {**by_name, "address": "10.0.0.6"}]
     target = make(as_bob, project, endpoints=endpoints)
     places = [each.described().place for each in target.endpoints.order_by("pk")]
     assert places == [
@@ -142,19 +142,19 @@ def test_a_name_is_pinned_to_several_addresses_and_to_none_that_load_may_never_r
     assert target.endpoints.last().frozen().to_order()["address"] == "10.0.0.6"
     for address in ("169.254.169.254", "shop.example", "10.0.0"):
         with pytest.raises(InvalidTarget) as refusal:
-            make(as_bob, project, name="other", endpoints=[{**named, "address": address}])
+            make(as_bob, project, name="other", endpoints=[{**by_name, "address": address}])
         assert list(refusal.value.errors) == ["endpoints.0.address"]
 
 
 def test_the_endpoint_of_another_profile_is_another_one_and_comes_back_as_it_was(project, as_bob):
     target = make(as_bob, project, endpoints=[HTTPS])
-    tested = target.endpoints.get()
-    make_test(make_campaign(project), endpoint=tested)
+    endpoint = target.endpoints.get()
+    make_test(make_campaign(project), endpoint=endpoint)
     for tls, is_there in (({"profile": "rsa"}, False), ({}, True)):
         endpoints = [{**HTTPS, "tls": tls}]
         edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=endpoints)
-        tested.refresh_from_db()
-        assert (tested.archived_at is None) is is_there
+        endpoint.refresh_from_db()
+        assert (endpoint.archived_at is None) is is_there
 
 
 def test_a_run_keeps_what_its_profile_meant_and_an_injector_gets_only_that(project, as_bob):
@@ -201,15 +201,15 @@ def test_endpoints_name_it_and_runs_freeze_what_it_offers(project, as_bob, profi
     endpoint = target_naming(as_bob, project).endpoints.get()
     assert endpoint.tls == {"profile": "our clients"}
     assert str(endpoint) == "https://10.0.0.5:443, our clients"
-    frozen = endpoint.frozen()
-    assert frozen.to_json()["tls"] == {"profile": "our clients", "groups": "X25519"}
-    assert frozen.to_order()["tls"] == {"groups": "X25519"}
+    snapshot = endpoint.frozen()
+    assert snapshot.to_json()["tls"] == {"profile": "our clients", "groups": "X25519"}
+    assert snapshot.to_order()["tls"] == {"groups": "X25519"}
 
 
 def test_a_name_is_used_once_in_a_project(project, as_bob, profile):
-    with pytest.raises(InvalidFields) as refused:
+    with pytest.raises(InvalidFields) as refusal:
         create_profile(by=as_bob, project=project, name="our clients")
-    assert "already" in refused.value.errors["name"]
+    assert "already" in refusal.value.errors["name"]
     other = make_project("other", owner=as_bob.user)
     assert create_profile(by=as_bob, project=other, name="our clients").pk != profile.pk
 
@@ -217,9 +217,9 @@ def test_a_name_is_used_once_in_a_project(project, as_bob, profile):
 def test_another_project_s_profile_is_none_here(project, as_bob):
     other = make_project("other", owner=as_bob.user)
     create_profile(by=as_bob, project=other, name="their clients")
-    with pytest.raises(InvalidTarget) as refused:
+    with pytest.raises(InvalidTarget) as refusal:
         target_naming(as_bob, project, "their clients")
-    assert "Choose one of" in refused.value.errors["endpoints.0.tls.profile"]
+    assert "Choose one of" in refusal.value.errors["endpoints.0.tls.profile"]
 
 
 def test_a_change_is_for_runs_to_come_and_leaves_those_that_were_measured(project, as_bob, profile):
@@ -235,9 +235,9 @@ def test_a_change_is_for_runs_to_come_and_leaves_those_that_were_measured(projec
 
 def test_a_change_that_an_endpoint_cannot_follow_is_refused_with_its_name(project, as_bob, profile):
     target_naming(as_bob, project, min_version="1.3")
-    with pytest.raises(InvalidFields) as refused:
+    with pytest.raises(InvalidFields) as refusal:
         change_profile(by=as_bob, profile=profile, name="our clients", max_version="1.2")
-    assert "On shop, https://10.0.0.5:443" in refused.value.errors["max_version"]
+    assert "On shop, https://10.0.0.5:443" in refusal.value.errors["max_version"]
     profile.refresh_from_db()
     assert profile.offers == {"groups": "X25519"}
 
@@ -290,9 +290,9 @@ def probe(project, as_bob):
 
 
 def is_listed(by, project) -> bool:
-    listed = list_targets(by).filter(project=project).exists()
-    assert bool(grid_of(project).targets) == listed
-    return listed
+    is_there = list_targets(by).filter(project=project).exists()
+    assert bool(grid_of(project).targets) == is_there
+    return is_there
 
 
 def test_no_list_and_no_grid_has_it_and_a_second_try_finds_it(probe, project, as_bob):
@@ -314,8 +314,8 @@ def ask_a_question(by, probe):
 
 def save_its_form(by, probe):
     target = probe.endpoint.target
-    given = [endpoint.described().to_json() for endpoint in target.endpoints.all()]
-    edit_target(by=by, target=target, name="shop", environment=[], endpoints=given)
+    endpoints = [endpoint.described().to_json() for endpoint in target.endpoints.all()]
+    edit_target(by=by, target=target, name="shop", environment=[], endpoints=endpoints)
 
 
 def set_an_exporter(by, probe):
@@ -347,13 +347,13 @@ def test_it_takes_nobody_s_name(probe, project, as_bob):
 
 
 def test_it_goes_a_week_after_it_was_tried_and_a_kept_one_stays(probe, project):
-    kept = make_target(project)
+    other = make_target(project)
     Target.objects.update(created_at=db_now(-8 * 24 * 3600))
     delete_old_rows()
     assert Target.objects.count() == 2
     Probe.objects.update(requested_at=db_now(-8 * 24 * 3600))
     delete_old_rows()
-    assert list(Target.objects.all()) == [kept]
+    assert list(Target.objects.all()) == [other]
 
 
 CAFE = "caf\u00e9"  # é in one character
@@ -369,11 +369,11 @@ def target_of(by, project, name, profile=""):
 
 @pytest.mark.parametrize("alike", ALIKE)
 def test_what_may_have_a_name_once_has_it_once(project, as_alice, alike):
-    given = {"by": as_alice, "project": project}
+    common = {"by": as_alice, "project": project}
     acts = {
         InvalidFields: [
-            lambda name: create_plan(**given, name=name, spec=plan_spec()),
-            lambda name: create_profile(**given, name=name),
+            lambda name: create_plan(**common, name=name, spec=plan_spec()),
+            lambda name: create_profile(**common, name=name),
         ],
         InvalidTarget: [lambda name: target_of(as_alice, project, name)],
     }

@@ -48,8 +48,8 @@ def test_a_target_is_made_from_its_rows(as_editor, project):
 
 
 def test_an_address_that_a_name_is_pinned_to_is_stored_and_comes_back(as_editor, project):
-    pinned = {"host": ["shop.example", "shop.example"], "address": ["", "10.0.0.6"]}
-    as_editor.post(new(project), {**FORM, **pinned})
+    addresses = {"host": ["shop.example", "shop.example"], "address": ["", "10.0.0.6"]}
+    as_editor.post(new(project), {**FORM, **addresses})
     target = Target.objects.get()
     assert [each.address for each in target.endpoints.all()] == ["", "10.0.0.6"]
     page = as_editor.get(reverse("target-edit", args=[target.pk])).content.decode()
@@ -65,8 +65,8 @@ def test_a_wrong_row_is_answered_beside_it_and_nothing_typed_is_lost(as_editor, 
     answer = as_editor.post(new(project), {**FORM, "host": ["10.0.0.5", "http://x"]})
     page = answer.content.decode()
     assert answer.status_code == 422
-    for typed in ("shop", "8080", "http://x", "8443", "8 cores", "NVMe"):
-        assert f'value="{typed}"' in page
+    for text in ("shop", "8080", "http://x", "8443", "8 cores", "NVMe"):
+        assert f'value="{text}"' in page
     assert not Target.objects.exists()
 
 
@@ -102,8 +102,8 @@ def test_an_endpoint_says_what_came_back_last_and_when_its_certificate_expires(
 ):
     endpoint = make_endpoint(make_target(project), "https")
     for status in (503, 200):
-        asked = {"method": "GET", "path": "/", "headers": [], "body": ""}
-        probe = request_probe(by=as_bob, endpoint=endpoint, request=asked)
+        step = {"method": "GET", "path": "/", "headers": [], "body": ""}
+        probe = request_probe(by=as_bob, endpoint=endpoint, request=step)
         expires = timezone.now() + timedelta(days=9, hours=1)
         certificate = {"subject": "shop.test", "issuer": "Shop CA", "self_signed": False}
         certificate |= {"not_after": expires.isoformat()}
@@ -167,14 +167,14 @@ POSTED = {
 
 
 @pytest.fixture
-def posted(client, bob, project):
+def tls_target(client, bob, project):
     client.force_login(bob)
     client.post(f"/projects/{project.pk}/targets/new/", POSTED)
     return project.targets.get()
 
 
-def test_it_takes_the_options_of_each_endpoint(posted):
-    http, https = posted.endpoints.order_by("port")
+def test_it_takes_the_options_of_each_endpoint(tls_target):
+    http, https = tls_target.endpoints.order_by("port")
     assert http.tls == {}
     assert https.tls_words == [
         "profile “Without post-quantum”",
@@ -190,9 +190,9 @@ def test_it_takes_the_options_of_each_endpoint(posted):
     ]
 
 
-def test_the_pages_show_the_options_but_never_the_key(client, posted):
-    detail = client.get(f"/targets/{posted.pk}/").content.decode()
-    form = client.get(f"/targets/{posted.pk}/edit/").content.decode()
+def test_the_pages_show_the_options_but_never_the_key(client, tls_target):
+    detail = client.get(f"/targets/{tls_target.pk}/").content.decode()
+    form = client.get(f"/targets/{tls_target.pk}/edit/").content.decode()
     assert 'value="ECDHE+AESGCM"' in form
     assert re.search(r'<option value="classical"[^>]* selected>', form)
     assert "PRIVATE KEY" not in detail + form
@@ -218,7 +218,7 @@ def test_a_profile_is_created_from_the_form(as_editor, project):
 
 
 def test_the_target_s_form_offers_it_and_shows_what_was_chosen(as_editor, project, profile):
-    posted = {
+    fields = {
         "name": "shop",
         "scheme": ["https"],
         "host": ["10.0.0.5"],
@@ -226,7 +226,7 @@ def test_the_target_s_form_offers_it_and_shows_what_was_chosen(as_editor, projec
         "verify_tls": ["yes"],
         "tls_profile": ["our clients"],
     }
-    as_editor.post(reverse("target-new", args=[project.pk]), posted)
+    as_editor.post(reverse("target-new", args=[project.pk]), fields)
     target = project.targets.get()
     form = as_editor.get(reverse("target-edit", args=[target.pk])).content.decode()
     assert re.search(r'<option value="our clients"[^>]* selected>', form)
@@ -245,19 +245,19 @@ def test_the_line_to_copy_has_the_token_that_the_form_stores(client, bob, target
     answer = client.get(f"/targets/{target.pk}/exporters/")
     page = answer.content.decode()
     line = unescape(re.search(r'<code id="agent-line">(.*?)</code>', page)[1])
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"curl -fsSO http://testserver/agent\.py && BENCHSITE_AGENT_TOKEN=(\S{40,}) "
         r"python3 agent\.py --listen 127\.0\.0\.1:9800 --process :8081 :8444",
         line,
     )
     assert "no-store" in answer["Cache-Control"]
-    given = {"url": "http://127.0.0.1:9800/metrics", "token": found[1]}
-    assert all(f'value="{text}"' in page for text in given.values())
-    refused = client.post(f"/targets/{target.pk}/exporters/", given | {"url": "ftp://x"})
-    assert refused.content.decode().count(found[1]) == 2, "nothing that was typed is lost"
-    client.post(f"/targets/{target.pk}/exporters/", given | {"verify_tls": "on"})
-    assert decrypt(Exporter.objects.get().token) == found[1]
-    assert found[1] not in target_page(client, target)
+    fields = {"url": "http://127.0.0.1:9800/metrics", "token": match[1]}
+    assert all(f'value="{text}"' in page for text in fields.values())
+    refusal = client.post(f"/targets/{target.pk}/exporters/", fields | {"url": "ftp://x"})
+    assert refusal.content.decode().count(match[1]) == 2, "nothing that was typed is lost"
+    client.post(f"/targets/{target.pk}/exporters/", fields | {"verify_tls": "on"})
+    assert decrypt(Exporter.objects.get().token) == match[1]
+    assert match[1] not in target_page(client, target)
 
 
 def test_the_agent_is_one_file_that_runs_by_itself(client, db, tmp_path):
@@ -280,12 +280,12 @@ def exporter(target) -> Exporter:
 def test_a_stored_token_is_never_shown_and_stays_until_it_is_removed(as_editor, target, exporter):
     url = "https://10.0.0.5:9100/metrics"
     Exporter.objects.update(url=url, token=encrypt("s3cret"))
-    given = {"url": url, "name": "shop-2", "verify_tls": "on", "token": ""}
-    shown = as_editor.get(f"/exporters/{exporter.pk}/").content.decode()
-    assert "s3cret" not in shown + target_page(as_editor, target)
-    as_editor.post(f"/exporters/{exporter.pk}/", given)
+    fields = {"url": url, "name": "shop-2", "verify_tls": "on", "token": ""}
+    html = as_editor.get(f"/exporters/{exporter.pk}/").content.decode()
+    assert "s3cret" not in html + target_page(as_editor, target)
+    as_editor.post(f"/exporters/{exporter.pk}/", fields)
     exporter.refresh_from_db()
     assert (exporter.name, decrypt(exporter.token)) == ("shop-2", "s3cret")
-    as_editor.post(f"/exporters/{exporter.pk}/", given | {"removes_token": "on"})
+    as_editor.post(f"/exporters/{exporter.pk}/", fields | {"removes_token": "on"})
     exporter.refresh_from_db()
     assert exporter.token == ""
