@@ -26,14 +26,8 @@ def test_a_doubt_has_the_cause_that_the_run_knows():
     for codes, words in [
         (LATE | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
         (STARVED | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
-        (
-            LATE | {"crowded_beside": 0.94},
-            "other programs and the target used 94 % of the CPU",
-        ),
-        (
-            LATE | {"steal": 0.3},
-            "the hypervisor gave 30 % of the CPU to other machines",
-        ),
+        (LATE | {"crowded_beside": 0.94}, "other programs and the target used 94 % of the CPU"),
+        (LATE | {"steal": 0.3}, "the hypervisor gave 30 % of the CPU to other machines"),
         (LATE | {"throttled": 0.2}, "the CPU quota was used up 20 % of the time"),
         (LATE | {"cpu": 0.97, "crowded": 0.51}, "the injector used 97 % of a core"),
         (LATE | {"cpu": 0.7, "crowded": 0.8}, "other programs used 80 % of the CPU"),
@@ -75,10 +69,7 @@ def process(
 ) -> dict:
     """The vitals of one, on a machine with four cores."""
     mean = {"cpu_share": cpu_share, "other_cores": other_cores, "other_cpu_share": other_cores / 4}
-    return {
-        "mean": mean,
-        "worst": {"run_delay_share": delay, "hub_lag_max_us": 1000 * stall_ms},
-    }
+    return {"mean": mean, "worst": {"run_delay_share": delay, "hub_lag_max_us": 1000 * stall_ms}}
 
 
 def test_other_injector_processes_of_the_run_are_no_other_programs():

@@ -88,8 +88,7 @@ def injector(cpu: float, **means: float) -> dict:
 
 def test_the_busiest_injector_and_the_busiest_machine_count():
     busy = busy_of(
-        [injector(0.2), injector(0.46)],
-        [MachineLoad(0.30, 4, None), MachineLoad(0.94, 8, None)],
+        [injector(0.2), injector(0.46)], [MachineLoad(0.30, 4, None), MachineLoad(0.94, 8, None)]
     )
     assert (busy.injector_cpu, busy.target_cpu, busy.target_cores) == (0.46, 0.94, 8)
 

@@ -44,6 +44,15 @@ def test_newcombe_s_interval_is_that_of_his_paper():
     assert (change.low, change.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
 
 
+def test_a_comparison_without_one_side_s_profile_says_why():
+    fault = Profile(PerfOf.PROCESSES, 0, 0, fault="perf is not installed on this machine.")
+    table = compared_profiles_table([profile_of(a=1)], [fault], ("old", "new"), "b")
+    assert table.rows == ()
+    assert "new" in table.note
+    assert fault.fault in table.note
+    assert compared_profiles_table([], [], ("old", "new"), "b") is None
+
+
 def test_runs_that_vary_widen_the_bounds():
     def width(*counts):
         (change,) = share_changes(
