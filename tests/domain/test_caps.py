@@ -39,8 +39,8 @@ def test_what_fits_exactly_is_not_refused():
 
 
 def test_a_share_is_rounded_down_and_leaves_every_project_one():
-    for offered, most in [(12, 9), (3, 2), (2, 1), (1, 1), (0, 0)]:
-        assert share_of(offered, 75).most == most
+    for slots, most in [(12, 9), (3, 2), (2, 1), (1, 1), (0, 0)]:
+        assert share_of(slots, 75).most == most
 
 
 def test_what_is_beyond_a_share_is_refused():

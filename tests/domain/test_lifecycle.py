@@ -15,11 +15,11 @@ from campaigns.domain.lifecycle import (
 
 
 def reachable(start, moves) -> set:
-    found, edge = {start}, {start}
+    states, edge = {start}, {start}
     while edge:
-        edge = {target for source, target in moves if source in edge} - found
-        found |= edge
-    return found
+        edge = {target for source, target in moves if source in edge} - states
+        states |= edge
+    return states
 
 
 def test_every_run_state_can_be_reached_and_every_one_leads_to_done():
@@ -34,9 +34,9 @@ def test_a_done_run_never_moves_again():
 
 def test_every_shard_state_can_be_reached_and_live_ones_can_end():
     assert reachable(ShardState.OPEN, SHARD_MOVES) == set(ShardState)
-    ended = {ShardState.DONE, ShardState.LOST, ShardState.CANCELLED}
+    ends = {ShardState.DONE, ShardState.LOST, ShardState.CANCELLED}
     for state in LIVE_SHARD_STATES:
-        assert ended & reachable(state, SHARD_MOVES)
+        assert ends & reachable(state, SHARD_MOVES)
 
 
 def test_a_shard_that_has_sent_load_is_never_opened_again():
@@ -53,7 +53,7 @@ def test_a_reason_is_stored_and_sent_as_its_word():
 
 
 def test_an_injector_is_told_the_words_of_its_contract_only():
-    for asked, told in [
+    for reason, word in [
         ("user", "user"),
         ("kill", "kill"),
         ("overrun", "overrun"),
@@ -61,4 +61,4 @@ def test_an_injector_is_told_the_words_of_its_contract_only():
         ("clock_set", "user"),
         ("", "user"),
     ]:
-        assert as_told_to_injectors(asked) == told
+        assert as_told_to_injectors(reason) == word

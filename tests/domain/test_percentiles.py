@@ -111,11 +111,11 @@ def test_nothing_has_no_curve():
 @given(st.lists(st.integers(0, 10_000_000), min_size=1, max_size=300))
 def test_percentiles_never_fall(values):
     grid = [*range(1000, 100_000, 1000), 99_900]
-    found = percentiles_us(Timing.of(values), grid)
-    ordered = [found[q] for q in grid]
-    assert ordered == sorted(ordered)
-    assert min(values) <= ordered[0]
-    assert ordered[-1] <= max(values)
+    by_rank = percentiles_us(Timing.of(values), grid)
+    in_order = [by_rank[q] for q in grid]
+    assert in_order == sorted(in_order)
+    assert min(values) <= in_order[0]
+    assert in_order[-1] <= max(values)
 
 
 def test_the_percentile_of_a_union_is_not_the_average_of_percentiles():
@@ -136,8 +136,8 @@ def test_the_interval_holds_where_the_percentile_lies_in_a_gap():
             values = np.where(is_slow, 100, 10) + source.random((1000, n))
             values.sort(axis=1)
             low, high = rank_interval(n, P99)
-            held = (values[:, low - 1] <= truth) & (truth <= values[:, high - 1])
-            assert held.mean() >= 0.94
+            is_within = (values[:, low - 1] <= truth) & (truth <= values[:, high - 1])
+            assert is_within.mean() >= 0.94
 
 
 def test_a_gap_that_is_most_of_what_a_percentile_may_be_is_a_jump():
@@ -169,7 +169,7 @@ def test_a_curve_that_is_not_smooth_has_the_usual_points_alone():
 
 
 def test_t_quantiles_are_those_of_the_tables():
-    for df, expected in [
+    for df, t in [
         (1, 12.706205),
         (2, 4.302653),
         (3, 3.182446),
@@ -180,7 +180,7 @@ def test_t_quantiles_are_those_of_the_tables():
         (9, 2.262157),
         (18, 2.100922),
     ]:
-        assert t_quantile(0.975, df) == pytest.approx(expected, abs=5e-6)
+        assert t_quantile(0.975, df) == pytest.approx(t, abs=5e-6)
 
 
 def test_the_t_quantile_undoes_the_tail():

@@ -15,19 +15,19 @@ from campaigns.domain.typed_text import (
 
 
 def test_only_nul_and_space_around_it_are_left_out():
-    for typed, kept in [
+    for text, result in [
         ("  Rolled back.\r\n", "Rolled back."),
         ("first\nsecond", "first\nsecond"),
         ("naïve 😀", "naïve 😀"),
         ("a\0b\0", "ab"),
         (" \0 ", ""),
     ]:
-        assert storable(typed) == kept
+        assert storable(text) == result
 
 
 def test_a_name_has_one_spelling():
-    for typed in ["caf\u00e9", "cafe\u0301", " cafe\u0301\n"]:
-        assert clean_name(typed) == "caf\u00e9"
+    for text in ["caf\u00e9", "cafe\u0301", " cafe\u0301\n"]:
+        assert clean_name(text) == "caf\u00e9"
 
 
 def test_a_name_has_one_blank_between_words():
@@ -74,8 +74,8 @@ def test_an_accent_finds_its_letter_past_what_is_invisible():
 
 
 def test_a_tag_is_the_same_however_its_letters_are_typed():
-    composed, decomposed = "caf\u00e9", "Cafe\u0301"
-    assert clean_tags([composed, decomposed, " CAF\u00c9 "]) == [composed]
+    one_sign, two_signs = "caf\u00e9", "Cafe\u0301"
+    assert clean_tags([one_sign, two_signs, " CAF\u00c9 "]) == [one_sign]
 
 
 def test_what_no_float_can_hold_is_no_number():
@@ -118,13 +118,13 @@ def test_another_unit_is_refused_with_those_that_there_are():
 
 
 def test_the_first_free_number_follows_the_name():
-    for name, taken, again in [
+    for name, names, again in [
         ("Nightly", {"Nightly"}, "Nightly (2)"),
         ("Nightly (2)", {"Nightly", "Nightly (2)"}, "Nightly (3)"),
         ("Nightly", {"Nightly (2)", "Nightly (3)"}, "Nightly (4)"),
         ("Release (4.21)", set(), "Release (4.21) (2)"),
     ]:
-        assert next_name(name, taken) == again
+        assert next_name(name, names) == again
 
 
 def test_a_long_name_stays_within_the_limit():

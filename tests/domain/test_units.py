@@ -41,8 +41,8 @@ def test_no_value_is_a_dash_without_a_unit():
 
 def test_a_second_of_a_long_run_is_told_in_minutes():
     seconds = (-10, 0, 59, 60, 804, 3723)
-    told = ["−10 s", "0 s", "59 s", "1:00", "13:24", "1:02:03"]
-    assert [units.second_text(second) for second in seconds] == told
+    texts = ["−10 s", "0 s", "59 s", "1:00", "13:24", "1:02:03"]
+    assert [units.second_text(second) for second in seconds] == texts
 
 
 def test_one_number_has_three_significant_digits():
@@ -87,10 +87,10 @@ parts = st.dictionaries(
 
 @given(parts, st.integers(0, 3))
 def test_rounded_parts_add_up_to_the_rounded_total(values, decimals):
-    shown, total = units.rounded_to_sum(values, decimals)
-    assert sum(shown.values(), Decimal(0)) == total
+    cells, total = units.rounded_to_sum(values, decimals)
+    assert sum(cells.values(), Decimal(0)) == total
     unit = 10**-decimals
-    assert all(abs(float(shown[name]) - value) <= unit for name, value in values.items())
+    assert all(abs(float(cells[name]) - value) <= unit for name, value in values.items())
 
 
 @given(parts, parts)
@@ -110,7 +110,7 @@ def test_a_part_that_only_one_of_them_has_is_none_in_the_other():
         [
             ("HTTP", "http", {"tls": None, "wait": 13_870.0, "send": None}),
             ("HTTPS", "https", {"tls": 9_590.0, "wait": 14_460.0, "send": None}),
-        ],
+        ]
     )
     assert split.rows[0]["parts"] == {"tls": None, "wait": 13.87, "send": None}
     assert split.rows[1]["parts"] == {"tls": 9.59, "wait": 14.46, "send": None}
@@ -151,32 +151,32 @@ def test_a_duration_reads_as_people_say_it():
 
 
 def test_a_size_is_on_its_own_side_of_a_limit_beside_it():
-    for n_bytes, said in [
+    for n_bytes, text in [
         (1_000_001, "1.000001 MB"),
         (1_004_000, "1.004 MB"),
         (1_000_000, "1.00 MB"),
         (999_999, "999.999 kB"),
         (2_610_000, "2.61 MB"),
     ]:
-        assert units.size(n_bytes, 1_000_000).replace("\u202f", " ") == said
+        assert units.size(n_bytes, 1_000_000).replace("\u202f", " ") == text
 
 
-def without_thin_spaces(said):
-    return [each.replace("\u202f", " ") for each in said]
+def without_thin_spaces(texts):
+    return [each.replace("\u202f", " ") for each in texts]
 
 
 def test_a_share_that_somebody_set_keeps_its_digits():
-    said = map(units.typed_percent, (0.05, 0.025, 0.004, 0.07, 0.625))
-    assert without_thin_spaces(said) == ["5 %", "2.5 %", "0.4 %", "7 %", "62.5 %"]
+    texts = map(units.typed_percent, (0.05, 0.025, 0.004, 0.07, 0.625))
+    assert without_thin_spaces(texts) == ["5 %", "2.5 %", "0.4 %", "7 %", "62.5 %"]
 
 
 def test_what_a_share_does_not_exceed_is_never_below_it():
-    said = map(units.percent_at_most, (0.43, 0.431, 0.07, 0.999, 1.0))
-    assert without_thin_spaces(said) == ["43 %", "44 %", "7 %", "100 %", "100 %"]
+    texts = map(units.percent_at_most, (0.43, 0.431, 0.07, 0.999, 1.0))
+    assert without_thin_spaces(texts) == ["43 %", "44 %", "7 %", "100 %", "100 %"]
 
 
 def test_some_does_not_read_as_nothing_nor_most_as_all():
-    for share, said in [
+    for share, text in [
         (0.0, "0.00"),
         (0.00001, "0.001"),
         (-0.00001, "\u22120.001"),
@@ -187,7 +187,7 @@ def test_some_does_not_read_as_nothing_nor_most_as_all():
         (1e-17, "0.00"),
         (1.5, "150"),
     ]:
-        assert units.percent(share).removesuffix("\u202f%") == said
+        assert units.percent(share).removesuffix("\u202f%") == text
 
 
 def test_a_share_is_on_its_own_side_of_a_limit_beside_it():

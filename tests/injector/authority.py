@@ -69,18 +69,18 @@ def issue(
         builder = builder.add_extension(x509.SubjectAlternativeName(_names(names)), critical=False)
     if not is_authority:
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-    signed = builder.sign(by.key if by else key, hashes.SHA256())
-    return Issued(signed, key, (by, *by.above) if by else ())
+    certificate = builder.sign(by.key if by else key, hashes.SHA256())
+    return Issued(certificate, key, (by, *by.above) if by else ())
 
 
 def _names(names: tuple[str, ...]) -> list[x509.GeneralName]:
-    made: list[x509.GeneralName] = []
+    kinds: list[x509.GeneralName] = []
     for name in names:
         try:
-            made.append(x509.IPAddress(ip_address(name)))
+            kinds.append(x509.IPAddress(ip_address(name)))
         except ValueError:
-            made.append(x509.DNSName(name))
-    return made
+            kinds.append(x509.DNSName(name))
+    return kinds
 
 
 @cache
@@ -94,20 +94,20 @@ def weak_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, key_size=_TOO_SHORT)
 
 
-def server_context(issued: Issued, sends: tuple[Issued, ...] = (), **given: Any) -> ssl.SSLContext:
+def server_context(leaf: Issued, sends: tuple[Issued, ...] = (), **options: Any) -> ssl.SSLContext:
     """A server that shows `issued` and sends the certificates of `sends` with it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # The server must be able to be worse than OpenSSL lets anybody be by default.
-    context.set_ciphers(given.get("ciphers", "ALL:@SECLEVEL=0"))
+    context.set_ciphers(options.get("ciphers", "ALL:@SECLEVEL=0"))
     with warnings.catch_warnings(category=DeprecationWarning, action="ignore"):
-        context.minimum_version = given.get("oldest", ssl.TLSVersion.TLSv1)
-        if "newest" in given:
-            context.maximum_version = given["newest"]
+        context.minimum_version = options.get("oldest", ssl.TLSVersion.TLSv1)
+        if "newest" in options:
+            context.maximum_version = options["newest"]
     with tempfile.NamedTemporaryFile("w") as file:
-        file.write(issued.key_pem + issued.pem + "".join(each.pem for each in sends))
+        file.write(leaf.key_pem + leaf.pem + "".join(each.pem for each in sends))
         file.flush()
         context.load_cert_chain(file.name)
-    if "clients_of" in given:
+    if "clients_of" in options:
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(cadata=given["clients_of"].pem)
+        context.load_verify_locations(cadata=options["clients_of"].pem)
     return context

@@ -1,10 +1,11 @@
 """No database here: the injector knows none. A certificate of our own for TLS."""
 
+import socket
 import ssl
 
 import pytest
 
-from tests.injector.forked import FORKED, OURS, Nursery, Program, started
+from tests.injector.forked import FORKED, OURS, Nursery, Program, launch
 from workers.echo.tls import ensure_certificate
 from workers.injector import rounds
 from workers.injector.rounds import Rounds
@@ -34,7 +35,7 @@ def program(request):
 
     def start(order, command=OURS):
         is_forked = command is FORKED
-        process = request.getfixturevalue("nursery").fork() if is_forked else started(command)
+        process = request.getfixturevalue("nursery").fork() if is_forked else launch(command)
         programs.append(Program(process, order))
         return programs[-1]
 
@@ -55,11 +56,23 @@ def short_trial(monkeypatch):
 @pytest.fixture
 def pools(monkeypatch):
     """How many connections each arm has at the beginning of each round."""
-    seen, play = [], Rounds._play_round
+    counts, play = [], Rounds._play_round
 
-    def noted(self, *given, **named):
-        seen.append([arm.n_connections for arm in self._arms])
-        return play(self, *given, **named)
+    def play_and_count(self, *args, **options):
+        counts.append([arm.n_connections for arm in self._arms])
+        return play(self, *args, **options)
 
-    monkeypatch.setattr(Rounds, "_play_round", noted)
-    return seen
+    monkeypatch.setattr(Rounds, "_play_round", play_and_count)
+    return counts
+
+
+@pytest.fixture
+def ends():
+    """A connection of TCP, as the client and the server have it."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as client,
+    ):
+        server, _ = listener.accept()
+        with server:
+            yield client, server

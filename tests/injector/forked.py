@@ -33,32 +33,32 @@ class Nursery:
         self._process.wait(10)
 
     def fork(self):
-        (stdin, ours), *told = (os.pipe() for _ in range(4))
-        theirs = [stdin, *(write for _, write in told)]
+        (stdin, ours), *pipes = (os.pipe() for _ in range(4))
+        theirs = [stdin, *(write for _, write in pipes)]
         socket.send_fds(self._calls, [b"."], theirs)
         for fd in theirs:
             os.close(fd)
-        return Forked(ours, *(read for read, _ in told))
+        return Forked(ours, *(read for read, _ in pipes))
 
 
 class Forked:
     """What tests use of a subprocess.Popen with three pipes of text."""
 
-    def __init__(self, stdin: int, stdout: int, stderr: int, told: int):
+    def __init__(self, stdin: int, stdout: int, stderr: int, status: int):
         self.stdin = os.fdopen(stdin, "w")
-        self.stdout, self.stderr, self._told = map(os.fdopen, (stdout, stderr, told))
-        self.pid = int(self._told.readline())
+        self.stdout, self.stderr, self._status = map(os.fdopen, (stdout, stderr, status))
+        self.pid = int(self._status.readline())
         self.returncode = None
 
     def wait(self, timeout=None):
         if self.returncode is None:
             # Not `select`, which takes no number above 1,023: tests before may hold many files.
             poll = select.poll()
-            poll.register(self._told, select.POLLIN)
+            poll.register(self._status, select.POLLIN)
             if not poll.poll(None if timeout is None else timeout * 1000):
                 raise subprocess.TimeoutExpired("injector", timeout)
-            self.returncode = int(self._told.readline())
-            self._told.close()
+            self.returncode = int(self._status.readline())
+            self._status.close()
         return self.returncode
 
     def kill(self):
@@ -96,19 +96,19 @@ def wait_for_children(how: int) -> None:
 
 def keep(*streams: int) -> None:
     """Returns in the injector alone. Its parent tells its number and how it ended."""
-    *standard, told = streams
+    *standard, report = streams
     pid = os.fork()
     if not pid:
-        os.close(told)
+        os.close(report)
         for number, fd in enumerate(standard):
             os.dup2(fd, number)
             os.close(fd)
         return
     for fd in standard:
         os.close(fd)
-    os.write(told, f"{pid}\n".encode())
+    os.write(report, f"{pid}\n".encode())
     _, status = os.waitpid(pid, 0)
-    os.write(told, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os.write(report, f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
 
 
@@ -124,7 +124,7 @@ OTHER = (sys.executable, str(Path(__file__).parents[1] / "workers" / "other_inje
 _REST_S = 60
 
 
-def started(command):
+def launch(command):
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     return subprocess.Popen(command, text=True, **pipes)
 
@@ -159,9 +159,9 @@ class Program:
         limit = threading.Timer(_REST_S, self.process.kill)
         limit.start()
         try:
-            said = [json.loads(line) for line in self.process.stdout]
-            self.requests = [line for line in said if line["type"] == "requests"]
-            messages = [line for line in said if line["type"] != "requests"]
+            lines = [json.loads(line) for line in self.process.stdout]
+            self.requests = [line for line in lines if line["type"] == "requests"]
+            messages = [line for line in lines if line["type"] != "requests"]
             return messages, self.process.wait(5)
         finally:
             limit.cancel()

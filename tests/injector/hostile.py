@@ -38,7 +38,7 @@ class Case:
 
     script: Script
     kinds: tuple[str, ...]
-    given: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     requests: int = 3
 
 
@@ -47,7 +47,7 @@ class Outcome:
     """What the injector counted, and what the server wrote into its own ledger."""
 
     result: LocalRun
-    answered: int
+    n_answered: int
     limit_s: float
 
     @property
@@ -64,13 +64,13 @@ class Outcome:
 def run_case(case: Case, **server_given: Any) -> Outcome:
     """One case from start to end, in the greenlet that calls."""
     with scripted(case.script, **server_given) as server:
-        given = {"timeouts": _PATIENT, "load": closed(case.requests)} | case.given
-        order = Order.from_json(make_order(server.port, **given))
+        fields = {"timeouts": _PATIENT, "load": closed(case.requests)} | case.fields
+        order = Order.from_json(make_order(server.port, **fields))
         local_run = LocalRun(order.plan)
         engine = Engine(order, local_run)
         engine.prepare()
         local_run.ends.append(engine.run(now() + 10_000_000))
-        return Outcome(local_run, server.n_answered, given["timeouts"]["total_s"])
+        return Outcome(local_run, server.n_answered, fields["timeouts"]["total_s"])
 
 
 def run_all(cases: dict[str, Case], run: Callable[[Case], Outcome] = run_case) -> dict[str, Any]:
@@ -92,18 +92,21 @@ def fault(case: Case, outcome: Outcome) -> str | None:
         return f"expected {case.kinds}, got {kinds}"
     if sum(kinds.values()) != total.count("started"):
         return f"{total.count('started')} attempts, but {kinds}"
-    if total.count("ok") != outcome.answered:
-        return f"{total.count('ok')} ok, but the server's ledger has {outcome.answered}"
+    if total.count("ok") != outcome.n_answered:
+        return f"{total.count('ok')} ok, but the server's ledger has {outcome.n_answered}"
     if outcome.longest_s > outcome.limit_s + SPARE_S:
         return f"an attempt took {outcome.longest_s:.2f} s of {outcome.limit_s} s"
     return None
 
 
-def say(*pieces: bytes, end: Callable | None = None, pause_s: float = 0.0) -> Script:
+def say(
+    *pieces: bytes, end: Callable | None = None, pause_s: float = 0.0, is_proper: bool = False
+) -> Script:
     """Answer every request with these pieces, each in a segment; then `end` the connection."""
 
     def script(sock, server):
         while server.read_request(sock) is not None:
+            server.n_answered += is_proper
             for piece in pieces:
                 sock.sendall(piece)
                 time.sleep(pause_s)
@@ -114,20 +117,9 @@ def say(*pieces: bytes, end: Callable | None = None, pause_s: float = 0.0) -> Sc
     return script
 
 
-def well(*pieces: bytes, end: Callable | None = None, pause_s: float = 0.0) -> Script:
+def well(*pieces: bytes, **options: Any) -> Script:
     """The same, written into the ledger as a proper answer before its last byte goes out."""
-
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            server.n_answered += 1
-            for piece in pieces:
-                sock.sendall(piece)
-                time.sleep(pause_s)
-            if end:
-                end(sock)
-                return
-
-    return script
+    return say(*pieces, is_proper=True, **options)
 
 
 def finish(sock) -> None:
@@ -166,16 +158,16 @@ def endless(*start: bytes, block: bytes, pause_s: float = 0.0) -> Script:
     return script
 
 
-def bad(kind: str, replies: dict[str, bytes], **given: Any) -> dict[str, Case]:
+def bad(kind: str, replies: dict[str, bytes], **fields: Any) -> dict[str, Case]:
     """Cases of one kind, from replies in one segment on a connection that stays open."""
-    return {name: Case(say(reply), (kind,), given) for name, reply in replies.items()}
+    return {name: Case(say(reply), (kind,), fields) for name, reply in replies.items()}
 
 
-def good(replies: dict[str, bytes], **given: Any) -> dict[str, Case]:
-    return {name: Case(well(reply), ("ok",), given) for name, reply in replies.items()}
+def good(replies: dict[str, bytes], **fields: Any) -> dict[str, Case]:
+    return {name: Case(well(reply), ("ok",), fields) for name, reply in replies.items()}
 
 
-def merged(*tables: dict[str, Case]) -> dict[str, Case]:
+def merge(*tables: dict[str, Case]) -> dict[str, Case]:
     """One table; a name given twice would hide a case."""
     cases: dict[str, Case] = {}
     for table in tables:

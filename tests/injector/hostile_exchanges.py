@@ -14,7 +14,7 @@ from tests.injector.hostile import (
     endless,
     finish,
     good,
-    merged,
+    merge,
     say,
     stay,
     well,
@@ -23,7 +23,7 @@ from tests.injector.servers import reset
 
 _MIB = b"x" * 1024 * 1024
 _SLOW = {"timeouts": SHORT}
-CHUNKS = merged(
+CHUNKS = merge(
     good(
         {
             "chunks": CHUNKED + b"2\r\nok\r\n0\r\n\r\n",
@@ -90,8 +90,8 @@ def _ends() -> dict[str, Case]:
     cases["reset at accept"] = Case(lambda sock, server: reset(sock), ("reset", "write_error"))
     cases["half-closed before the request"] = Case(_half_closed, ("eof_before_reply",))
     # The next request may arrive before the end is on its way: then it has failed.
-    ended = ("ok", "eof_before_reply")
-    cases["FIN after each kept reply"] = Case(well(OK, end=finish), ended)
+    kinds = ("ok", "eof_before_reply")
+    cases["FIN after each kept reply"] = Case(well(OK, end=finish), kinds)
     cases["reset after each kept reply"] = Case(well(OK, end=cut), ("ok", "reset"))
     cases["close announced, but not done"] = Case(
         well(HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\nok"), ("ok",)
@@ -187,7 +187,7 @@ STRAYS = {
         4,
     ),
 }
-FLOODS = merged(
+FLOODS = merge(
     {
         "a body without end": Case(endless(HEAD + b"\r\n", block=_MIB), ("body_cap",), {}, 2),
         "chunks without end": Case(
@@ -218,4 +218,4 @@ FLOODS = merged(
         ),
     }
 )
-CASES = merged(CHUNKS, _ends(), SLOW, STRAYS, FLOODS)
+CASES = merge(CHUNKS, _ends(), SLOW, STRAYS, FLOODS)

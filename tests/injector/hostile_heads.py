@@ -1,6 +1,6 @@
 """Hostile heads: status lines, header lines, lengths and codings."""
 
-from tests.injector.hostile import HEAD, OK, SHORT, Case, bad, good, merged, say, well
+from tests.injector.hostile import HEAD, OK, SHORT, Case, bad, good, merge, say, well
 
 _LENGTH = b"Content-Length: 2\r\n\r\nok"
 
@@ -13,7 +13,7 @@ def _header(line: bytes) -> bytes:
     return HEAD + line + b"\r\n" + _LENGTH
 
 
-STATUS_LINES = merged(
+STATUS_LINES = merge(
     good(
         {
             "no reason and no space": _status(b"HTTP/1.1 200"),
@@ -100,7 +100,7 @@ INTERIM = {
         },
     ),
 }
-HEADERS = merged(
+HEADERS = merge(
     good(
         {
             "odd names": _header(b"!#$%&'*+.^_`|~: 1"),
@@ -146,7 +146,7 @@ HEADERS = merged(
     ),
 )
 _TWO = b"Transfer-Encoding: chunked\r\n"
-LENGTHS = merged(
+LENGTHS = merge(
     good(
         {
             "two lengths that agree": HEAD + b"Content-Length: 2\r\n" + _LENGTH,
@@ -193,4 +193,4 @@ LENGTHS = merged(
         },
     ),
 )
-CASES = merged(STATUS_LINES, INTERIM, HEADERS, LENGTHS)
+CASES = merge(STATUS_LINES, INTERIM, HEADERS, LENGTHS)

@@ -30,32 +30,32 @@ class TlsCase:
     context: Context | None = None
     script: Callable = field(default_factory=lambda: well(OK))
     tls: dict[str, Any] = field(default_factory=dict)
-    given: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
 
     def plain(self) -> Case:
         """The same as a case of the HTTP table; the tests' authority is the only one trusted."""
-        given = {"scheme": "https", "verify_tls": True, **self.given}
+        fields = {"scheme": "https", "verify_tls": True, **self.fields}
         return Case(
-            self.script, self.kinds, given | {"tls": {"ca_pem": authority().pem} | self.tls}
+            self.script, self.kinds, fields | {"tls": {"ca_pem": authority().pem} | self.tls}
         )
 
 
-def shows(**given: Any) -> Context:
-    return lambda: server_context(issue(authority(), **given))
+def shows(**fields: Any) -> Context:
+    return lambda: server_context(issue(authority(), **fields))
 
 
-def speaks(**given: Any) -> Context:
-    return lambda: server_context(issue(authority()), **given)
+def speaks(**options: Any) -> Context:
+    return lambda: server_context(issue(authority()), **options)
 
 
-def _of_another(**given: Any) -> ssl.SSLContext:
+def _of_another(**fields: Any) -> ssl.SSLContext:
     other = issue(is_authority=True, common_name="nobody knows me")
-    return server_context(issue(other, **given), sends=(other,))
+    return server_context(issue(other, **fields), sends=(other,))
 
 
-def _under(sends_middle: bool, **given: Any) -> Context:
+def _under(sends_middle: bool, **fields: Any) -> Context:
     def make() -> ssl.SSLContext:
-        middle = issue(authority(), common_name="middle", **{"is_authority": True, **given})
+        middle = issue(authority(), common_name="middle", **{"is_authority": True, **fields})
         return server_context(issue(middle), sends=(middle,) if sends_middle else ())
 
     return make
@@ -101,7 +101,7 @@ VERIFIED = {
     "huge chain": TlsCase(("tls_handshake",), _huge_chain),
 }
 UNVERIFIED = {
-    f"{name}, not verified": TlsCase(("ok",), make, given={"verify_tls": False})
+    f"{name}, not verified": TlsCase(("ok",), make, fields={"verify_tls": False})
     for name, (_, make) in _CERTIFICATES.items()
 }
 VERSIONS = {
@@ -141,12 +141,12 @@ def raw(answer: bytes, then: Callable) -> Callable:
     return script
 
 
-def partly(n_flights: int, n_bytes: int, then: Callable, **given: Any) -> Callable:
+def partly(n_flights: int, n_bytes: int, then: Callable, **options: Any) -> Callable:
     """A real handshake, of whose last flight only `n_bytes` are sent before `then`."""
 
     def script(sock, server):
         incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        tls = speaks(**given)().wrap_bio(incoming, outgoing, server_side=True)
+        tls = speaks(**options)().wrap_bio(incoming, outgoing, server_side=True)
         for flight in range(n_flights):
             incoming.write(sock.recv(65536))
             with contextlib.suppress(ssl.SSLWantReadError):
@@ -158,7 +158,7 @@ def partly(n_flights: int, n_bytes: int, then: Callable, **given: Any) -> Callab
     return script
 
 
-def _dripped(sock, server) -> None:
+def _drip_hello(sock, server) -> None:
     sock.recv(65536)
     for byte in _HELLO_HEADER * 20:
         sock.sendall(bytes([byte]))
@@ -175,7 +175,7 @@ _POINTS = {
 _SLOW = {"timeouts": SHORT}
 HANDSHAKES = {
     **{
-        f"stalled {point}": TlsCase(("tls_timeout",), script=make(stay), given=_SLOW)
+        f"stalled {point}": TlsCase(("tls_timeout",), script=make(stay), fields=_SLOW)
         for point, make in _POINTS.items()
     },
     **{
@@ -183,7 +183,7 @@ HANDSHAKES = {
         for point, make in _POINTS.items()
     },
     **{f"reset {point}": TlsCase(("reset",), script=make(cut)) for point, make in _POINTS.items()},
-    "hello byte by byte": TlsCase(("tls_timeout",), script=_dripped, given=_SLOW),
+    "hello byte by byte": TlsCase(("tls_timeout",), script=_drip_hello, fields=_SLOW),
     "alert instead of a hello": TlsCase(
         ("tls_handshake",), script=raw(_ALERT_HANDSHAKE_FAILURE, stay)
     ),
@@ -197,7 +197,7 @@ HANDSHAKES = {
 }
 
 
-def secured(*replies: bytes, raw_bytes: bytes = b"", resets: bool = False, unwraps=False):
+def in_tls(*replies: bytes, raw_bytes: bytes = b"", resets: bool = False, unwraps=False):
     """Over proper TLS these replies, then raw bytes on TCP or another end."""
 
     def script(sock, server):
@@ -225,18 +225,18 @@ _PART = HEAD + b"Content-Length: 10\r\n\r\n12345"
 SESSIONS = {
     name: TlsCase((kind,), shows(), script)
     for name, script, kind in (
-        ("plaintext instead of a reply", secured(raw_bytes=OK), "http_parse"),
-        ("plaintext in the middle of a reply", secured(_PART, raw_bytes=OK), "http_parse"),
-        ("a record that does not decrypt", secured(raw_bytes=_UNREADABLE), "http_parse"),
-        ("a record that is too long", secured(raw_bytes=b"\x17\x03\x03" + _TOO_LONG), "http_parse"),
-        ("ragged end before a reply", secured(), "eof_before_reply"),
-        ("ragged end in a reply", secured(_PART), "eof_mid_body"),
-        ("ragged end of a body without length", secured(HEAD + b"\r\nhi"), "eof_mid_body"),
-        ("proper end before a reply", secured(unwraps=True), "eof_before_reply"),
-        ("proper end in a reply", secured(_PART, unwraps=True), "eof_mid_body"),
-        ("reset before a reply", secured(resets=True), "reset"),
-        ("reset in a reply", secured(_PART, resets=True), "reset"),
-        ("stray reply in the same record", secured(OK + OK), "http_parse"),
+        ("plaintext instead of a reply", in_tls(raw_bytes=OK), "http_parse"),
+        ("plaintext in the middle of a reply", in_tls(_PART, raw_bytes=OK), "http_parse"),
+        ("a record that does not decrypt", in_tls(raw_bytes=_UNREADABLE), "http_parse"),
+        ("a record that is too long", in_tls(raw_bytes=b"\x17\x03\x03" + _TOO_LONG), "http_parse"),
+        ("ragged end before a reply", in_tls(), "eof_before_reply"),
+        ("ragged end in a reply", in_tls(_PART), "eof_mid_body"),
+        ("ragged end of a body without length", in_tls(HEAD + b"\r\nhi"), "eof_mid_body"),
+        ("proper end before a reply", in_tls(unwraps=True), "eof_before_reply"),
+        ("proper end in a reply", in_tls(_PART, unwraps=True), "eof_mid_body"),
+        ("reset before a reply", in_tls(resets=True), "reset"),
+        ("reset in a reply", in_tls(_PART, resets=True), "reset"),
+        ("stray reply in the same record", in_tls(OK + OK), "http_parse"),
     )
 }
 CASES = VERIFIED | UNVERIFIED | VERSIONS | HANDSHAKES | SESSIONS

@@ -17,12 +17,12 @@ class OpenSslServer:
     `received_bytes`: what each client had sent when its first request was read.
     """
 
-    def __init__(self, *shown: Issued):
+    def __init__(self, *certificates: Issued):
         self.context = SSL.Context(SSL.TLS_SERVER_METHOD)
-        for each in shown:
+        for each in certificates:
             self.context.use_certificate(each.certificate)
             self.context.use_privatekey(each.key)
-        for above in shown[0].above:
+        for above in certificates[0].above:
             self.context.add_extra_chain_cert(above.certificate)
         self.received_bytes: list[int] = []
 

@@ -93,17 +93,17 @@ def scripted(
 
 def shake_hands(sock: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket:
     """Raises OSError; an alert goes a moment before the reset that unread bytes would cause."""
-    secured = tls.wrap_socket(
+    connection = tls.wrap_socket(
         sock, server_side=True, suppress_ragged_eofs=True, do_handshake_on_connect=False
     )
     try:
-        secured.do_handshake()
+        connection.do_handshake()
     except OSError as error:
         if isinstance(error, ssl.SSLError):
             time.sleep(0.2)
-        secured.close()
+        connection.close()
         raise
-    return secured
+    return connection
 
 
 def after(delay_s: float, reply: bytes = OK_REPLY) -> Script:
@@ -163,58 +163,58 @@ class LateReader:
         return type(self._error) if self._error else None
 
 
-def make_order(port: int, **given: Any) -> dict[str, Any]:
+def make_order(port: int, **fields: Any) -> dict[str, Any]:
     """An order for 127.0.0.1; what is given replaces what is usual."""
-    load = given.pop("load", {"model": "sequential", "requests": 1})
-    step = {"method": given.pop("method", "GET"), "path": given.pop("path", "/")}
-    step["body"] = given.pop("body", "")
+    load = fields.pop("load", {"model": "sequential", "requests": 1})
+    step = {"method": fields.pop("method", "GET"), "path": fields.pop("path", "/")}
+    step["body"] = fields.pop("body", "")
     plan = {
-        "steps": given.pop("steps", [step]),
+        "steps": fields.pop("steps", [step]),
         "load": load,
         # Long enough that a busy machine ends no attempt.
-        "timeouts": given.pop("timeouts", {"connect_s": 10, "tls_s": 10, "total_s": 20}),
-        "warm_up_s": given.pop("warm_up_s", 0),
-        **given.pop("plan", {}),
+        "timeouts": fields.pop("timeouts", {"connect_s": 10, "tls_s": 10, "total_s": 20}),
+        "warm_up_s": fields.pop("warm_up_s", 0),
+        **fields.pop("plan", {}),
     }
     endpoint = {
-        "scheme": given.pop("scheme", "http"),
-        "host": given.pop("host", "127.0.0.1"),
+        "scheme": fields.pop("scheme", "http"),
+        "host": fields.pop("host", "127.0.0.1"),
         "port": port,
-        "verify_tls": given.pop("verify_tls", False),
-        "tls": given.pop("tls", {}),
-        "address": given.pop("address", ""),
+        "verify_tls": fields.pop("verify_tls", False),
+        "tls": fields.pop("tls", {}),
+        "address": fields.pop("address", ""),
     }
     return {
         "protocol": 1,
         "run": "1.1",
         "plan": plan,
         "endpoint": endpoint,
-        "connection_mode": given.pop("mode", "keep-alive"),
-        "secrets": {"client_key": given.pop("client_key_pem", "")},
-        "policy": {"allow": given.pop("allow", ["127.0.0.0/8"])},
-    } | given
+        "connection_mode": fields.pop("mode", "keep-alive"),
+        "secrets": {"client_key": fields.pop("client_key_pem", "")},
+        "policy": {"allow": fields.pop("allow", ["127.0.0.0/8"])},
+    } | fields
 
 
-def probe_order(port: int, **given: Any) -> dict[str, Any]:
+def probe_order(port: int, **fields: Any) -> dict[str, Any]:
     """The order of a single request instead."""
-    order = make_order(port, **given)
+    order = make_order(port, **fields)
     return order | {"probe": True, "step": order.pop("plan")["steps"][0]}
 
 
-def measure(port: int, **given: Any) -> LocalRun:
+def measure(port: int, **fields: Any) -> LocalRun:
     """Run such an order in this process."""
-    return run_here(make_order(port, **given), lambda second: None)
+    return run_here(make_order(port, **fields), lambda second: None)
 
 
-def against(script: Script, tls: Any = None, **given: Any) -> tuple[LocalRun, Scripted]:
+def against(script: Script, tls: Any = None, **fields: Any) -> tuple[LocalRun, Scripted]:
     """What a load on such a server came to, and the server's own account."""
     with scripted(script, tls) as server:
-        return measure(server.port, **given), server
+        return measure(server.port, **fields), server
 
 
-def measured(script: Script, tls: Any = None, **given: Any) -> tuple[Total, Scripted]:
+def tally(script: Script, tls: Any = None, **fields: Any) -> tuple[Total, Scripted]:
     """The same of the run's total alone."""
-    result, server = against(script, tls, **given)
+    result, server = against(script, tls, **fields)
     return result.total, server
 
 
@@ -223,10 +223,10 @@ def target_reasons(result: LocalRun) -> dict[str, JudgementReason]:
 
     A judgement does not say it while the injector is in doubt, as it may be on a busy machine.
     """
-    observed = observe(result.measurement, is_co_located=True)
+    observations = observe(result.measurement, is_co_located=True)
     targets = {
         code: each
-        for code, each in observed.items()
+        for code, each in observations.items()
         if (row := CRITERIA.get(code)) and row.aspect == Aspect.TARGET
     }
     return {reason.code: reason for reason in judge(targets, Timing()).target.reasons}

@@ -40,17 +40,17 @@ def three_servers(slow=0.002):
         yield first, second, third
 
 
-def spread(port, **given):
-    plan = {**ALL, **given.pop("plan", {})}
-    return measure(port, host=NAME, allow=NETWORKS, plan=plan, **given)
+def spread(port, **fields):
+    plan = {**ALL, **fields.pop("plan", {})}
+    return measure(port, host=NAME, allow=NETWORKS, plan=plan, **fields)
 
 
 def by_address(result):
     """The totals of the addresses in their order."""
     totals = totals_by_peer(result.ends)
     port = next(iter(totals)).rpartition(":")[2]
-    named = [f"[{each}]:{port}" if ":" in each else f"{each}:{port}" for each in ADDRESSES]
-    return [totals[each] for each in named]
+    peers = [f"[{each}]:{port}" if ":" in each else f"{each}:{port}" for each in ADDRESSES]
+    return [totals[each] for each in peers]
 
 
 def test_connections_go_round_the_addresses_and_each_has_its_figures(name_server):
@@ -83,9 +83,9 @@ def test_an_address_that_refuses_has_its_own_failures(name_server):
         name_server("127.0.0.1", "127.0.0.2")
         result = spread(server.port, load=closed(60), mode="new")
     totals = totals_by_peer(result.ends)
-    ok, refused = (totals[f"127.0.0.{n}:{server.port}"] for n in (1, 2))
+    ok, other = (totals[f"127.0.0.{n}:{server.port}"] for n in (1, 2))
     assert (ok.count("ok"), ok.errors) == (30, {})
-    assert (refused.count("ok"), refused.errors) == (0, {"connect_refused": 30})
+    assert (other.count("ok"), other.errors) == (0, {"connect_refused": 30})
     assert [each.code for each in result.judgement.notes if "address" in each.code] == [
         "address_failing"
     ]

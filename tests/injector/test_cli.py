@@ -39,17 +39,17 @@ def run(*arguments):
     """What the command says, and its exit status. In this process: an own one takes longer to
     import everything than most of what is asked of it here.
     """
-    said, complained = io.StringIO(), io.StringIO()
+    output, errors = io.StringIO(), io.StringIO()
     words = [str(each) for each in arguments]
-    with redirect_stdout(said), redirect_stderr(complained):
+    with redirect_stdout(output), redirect_stderr(errors):
         try:
             status = cli.main(words)
         except SystemExit as refusal:
             status = refusal.code
-    return subprocess.CompletedProcess(words, status, said.getvalue(), complained.getvalue())
+    return subprocess.CompletedProcess(words, status, output.getvalue(), errors.getvalue())
 
 
-def begun(*arguments):
+def start(*arguments):
     """The same in a process of its own, as a person starts it, under way."""
     command = [sys.executable, "-m", "workers.injector", *map(str, arguments)]
     pipe = subprocess.PIPE
@@ -63,7 +63,7 @@ def run_unstarved(*arguments):
 
 
 def test_the_options_name_a_load_model():
-    for arguments, expected in [
+    for arguments, load in [
         ("", {"model": "closed", "connections": 1, "requests": 1}),
         ("--connections 4 --duration 2", {"model": "closed", "connections": 4, "duration_s": 2.0}),
         ("--ramp-up 2", {"model": "closed", "connections": 1, "requests": 1, "ramp_up_s": 2.0}),
@@ -103,8 +103,8 @@ def test_the_options_name_a_load_model():
         ),
     ]:
         options = cli.make_parser().parse_args(["http://127.0.0.1/", *arguments.split()])
-        given = {name: value for name, value in make_load(options).items() if value is not None}
-        assert given == expected
+        fields = {name: value for name, value in make_load(options).items() if value is not None}
+        assert fields == load
 
 
 def test_json_is_one_object_with_every_figure():
@@ -202,7 +202,7 @@ def test_ctrl_c_ends_it_with_what_all_processes_measured():
     # The first has 60 of them, and ends long before there are 300.
     options = "--requests 6000 --connections 2 --processes 2 --shares 1,99"
     with scripted(Arrivals(service_s=0.01)) as server:
-        process = begun(f"http://127.0.0.1:{server.port}/", "--json", *options.split())
+        process = start(f"http://127.0.0.1:{server.port}/", "--json", *options.split())
         eventually(lambda: server.n_requests >= 300, 30, "300 requests")
         os.kill(process.pid, signal.SIGINT)
         output, errors = process.communicate(timeout=30)
@@ -212,11 +212,11 @@ def test_ctrl_c_ends_it_with_what_all_processes_measured():
 
 def test_a_refusing_target_is_a_result_too():
     done = run_unstarved("http://127.0.0.1:9/", "--requests", 3, "--json")
-    judged = json.loads(done.stdout)["judgement"]
+    answer = json.loads(done.stdout)["judgement"]
     assert done.returncode == 0
-    assert (judged["measurement"]["state"], judged["target"]["state"]) == ("trusted", "failing")
-    assert "(connection refused)" in judged["target"]["reasons"][0]["text"]
-    assert judged["precision"]["state"] == "none"
+    assert (answer["measurement"]["state"], answer["target"]["state"]) == ("trusted", "failing")
+    assert "(connection refused)" in answer["target"]["reasons"][0]["text"]
+    assert answer["precision"]["state"] == "none"
 
 
 def test_a_broken_threshold_is_exit_status_1():
@@ -246,10 +246,10 @@ def test_an_open_threshold_passes_unless_it_is_strict():
 
 def test_too_close_to_call_passes_unless_it_is_strict():
     open_one = SimpleNamespace(word=Word.OPEN)
-    known = {"comparisons": [open_one], "has_learnt": True, "failures": []}
-    measured = SimpleNamespace(**known, report=lambda: "")
+    answer = {"comparisons": [open_one], "has_learnt": True, "failures": []}
+    arms = SimpleNamespace(**answer, report=lambda: "")
     both = "http://127.0.0.1:1/", "--against", "http://127.0.0.1:2/"
-    with mock.patch.object(cli, "run_arms", return_value=measured):
+    with mock.patch.object(cli, "run_arms", return_value=arms):
         assert run(*both).returncode == cli.OK
         assert run(*both, "--strict").returncode == cli.NO_ANSWER
 
@@ -264,10 +264,10 @@ def test_numbers_of_each_process_are_multiplied():
 def test_the_object_of_a_websocket_s_run_has_the_messages():
     with scripted(echo()) as server:
         done = run(f"ws://127.0.0.1:{server.port}/", "--messages", 3, "--json", "--binary")
-    said = json.loads(done.stdout)
-    assert said["counters"]["messages_sent"] == said["counters"]["messages_received"] == 3
-    assert said["counters"]["close_code_1000"] == 1
-    assert said["timings_ms"]["message"]["n"] == 3
+    summary = json.loads(done.stdout)
+    assert summary["counters"]["messages_sent"] == summary["counters"]["messages_received"] == 3
+    assert summary["counters"]["close_code_1000"] == 1
+    assert summary["timings_ms"]["message"]["n"] == 3
 
 
 def test_a_pasted_file_says_what_is_sent_and_what_is_left_out(tmp_path):

@@ -20,9 +20,9 @@ pytestmark = pytest.mark.pure
 def plan_file(tmp_path):
     """A file with such a plan."""
 
-    def write(**given):
+    def write(**fields):
         path = tmp_path / "plan.json"
-        path.write_text(json.dumps(plan_spec() | given))
+        path.write_text(json.dumps(plan_spec() | fields))
         return str(path)
 
     return write
@@ -97,18 +97,18 @@ def test_every_option_of_tls_may_stand_beside_a_plan():
 
 def test_every_fault_of_a_plan_has_its_line(plan_file, capsys):
     plan = plan_file(load={"model": "open"}, http_version="3")
-    said = refusal(capsys, ADDRESS, "--plan", plan)
-    assert "--plan: http_version: " in said
-    assert "--plan: load." in said
-    assert all(": --plan: " in line for line in said.splitlines())
+    lines = refusal(capsys, ADDRESS, "--plan", plan)
+    assert "--plan: http_version: " in lines
+    assert "--plan: load." in lines
+    assert all(": --plan: " in line for line in lines.splitlines())
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"plan": 1}', "[" * 100_000])
 def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
     path = tmp_path / "plan.json"
     path.write_text(text)
-    said = refusal(capsys, ADDRESS, "--plan", str(path))
-    assert ("--plan: " if text else f"{path}: the file is empty") in said
+    lines = refusal(capsys, ADDRESS, "--plan", str(path))
+    assert ("--plan: " if text else f"{path}: the file is empty") in lines
 
 
 SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}
@@ -125,8 +125,8 @@ def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, wei
 
 
 def test_shares_for_another_number_of_processes_are_refused(capsys, plan_file):
-    said = refusal(capsys, ADDRESS, "--plan", plan_file(load=SHARED), "--processes", "2")
-    assert "--plan has shares for 3 processes" in said
+    words = refusal(capsys, ADDRESS, "--plan", plan_file(load=SHARED), "--processes", "2")
+    assert "--plan has shares for 3 processes" in words
 
 
 def paths_sent(*options, first="/a", replies=(OK_REPLY,)):
@@ -206,7 +206,7 @@ def test_handshakes_have_limits_of_their_own():
 
 
 def order(*options: str):
-    return cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/", *options]))
+    return order_of(ADDRESS, *options)
 
 
 def test_times_and_rates_may_have_units():
@@ -248,8 +248,7 @@ def test_a_pipe_is_read_once_for_all_addresses(plan_file):
 
 
 def test_a_question_mark_without_a_query_is_sent():
-    made = cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/?"]))
-    assert made["plan"]["steps"][0]["path"] == "/?"
+    assert order_of(f"{ADDRESS}?")["plan"]["steps"][0]["path"] == "/?"
 
 
 def test_think_times_are_written_in_three_ways():

@@ -21,14 +21,14 @@ def order(*arguments):
 
 def test_the_options_become_the_orders_fields(tmp_path):
     (tmp_path / "ca.pem").write_text("CA")
-    made = order(
+    whole_order = order(
         "https://10.0.0.5/", "--tls-min", "1.2", "--tls-max", "1.2", "--ciphers", "ECDHE+AESGCM",
         "--ca-file", tmp_path / "ca.pem", "--sni", "shop.example", "--no-alpn", "--insecure",
         "--fingerprint", "ab" * 32, "--groups", "P-256", "--signatures", "ed25519",
         "--ciphersuites", "TLS_AES_128_GCM_SHA256",
     )  # fmt: skip
-    assert made["endpoint"]["verify_tls"] is False
-    assert made["endpoint"]["tls"] == {
+    assert whole_order["endpoint"]["verify_tls"] is False
+    assert whole_order["endpoint"]["tls"] == {
         "min_version": "1.2",
         "max_version": "1.2",
         "ciphers": "ECDHE+AESGCM",
@@ -57,8 +57,8 @@ def test_a_projects_profile_can_be_given_by_its_options():
     for key in [key for key in PROFILES if key]:
         options = shlex.split(command_options(dict(PROFILES[key].offers)))
         by_options, by_name = (
-            order("https://10.0.0.5/", *given)["endpoint"]["tls"]
-            for given in (options, ("--tls-profile", key))
+            order("https://10.0.0.5/", *words)["endpoint"]["tls"]
+            for words in (options, ("--tls-profile", key))
         )
         assert by_options == by_name
         assert options
@@ -76,15 +76,15 @@ def test_how_to_speak_tls_is_refused_where_none_is_spoken(capsys):
     for option in _OPTIONS:
         for scheme in ["http", "ws"]:
             assert main([f"{scheme}://127.0.0.1:1/", option]) == REFUSED
-            said = capsys.readouterr().err
-            assert f"{option.split('=')[0]} needs an https or wss address." in said
+            errors = capsys.readouterr().err
+            assert f"{option.split('=')[0]} needs an https or wss address." in errors
 
 
 def test_every_option_of_tls_but_insecure_needs_it():
     options = ArgumentParser(add_help=False)
     add_tls_options(options)
-    named = {each.split("=")[0].removeprefix("--").replace("-", "_") for each in _OPTIONS}
-    assert named == vars(options.parse_args([])).keys() - {"insecure"} | {"resume"}
+    names = {each.split("=")[0].removeprefix("--").replace("-", "_") for each in _OPTIONS}
+    assert names == vars(options.parse_args([])).keys() - {"insecure"} | {"resume"}
 
 
 def test_every_field_that_a_profile_sets_has_an_option():
@@ -106,11 +106,11 @@ def test_a_server_that_wants_a_certificate_gets_one(tmp_path):
         (tmp_path / name).write_text(text)
     context = server_context(issue(authority()), clients_of=authority())
     with scripted(always(OK_REPLY), context) as server:
-        made = order(
+        whole_order = order(
             f"https://127.0.0.1:{server.port}/", "--ca-file", tmp_path / "ca",
             "--client-certificate", tmp_path / "certificate", "--client-key", tmp_path / "key",
         )  # fmt: skip
-        result = run_here(made, lambda second: None)
+        result = run_here(whole_order, lambda second: None)
     assert (result.total.count("ok"), result.total.errors) == (1, {})
 
 
@@ -125,8 +125,8 @@ def test_a_key_log_has_the_secrets_of_every_connection_and_only_its_owner_reads_
     log.write_text("# kept\n")
     log.chmod(0o644)
     run_with_key_log(log, "--new-connection")
-    kept, *lines = log.read_text().splitlines()
-    assert kept == "# kept"
+    first, *lines = log.read_text().splitlines()
+    assert first == "# kept"
     labels = [line.split()[0] for line in lines]
     assert labels.count("CLIENT_TRAFFIC_SECRET_0") == labels.count("SERVER_TRAFFIC_SECRET_0") == 2
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
@@ -135,9 +135,9 @@ def test_a_key_log_has_the_secrets_of_every_connection_and_only_its_owner_reads_
 def test_no_report_holds_a_secret_of_the_key_log(tmp_path, capsys):
     log = tmp_path / "keys"
     run_with_key_log(log, "--json")
-    said, secrets = "".join(capsys.readouterr()), log.read_text().split()
+    output, secrets = "".join(capsys.readouterr()), log.read_text().split()
     assert secrets
-    assert not any(secret in said for secret in secrets)
+    assert not any(secret in output for secret in secrets)
 
 
 @pytest.mark.parametrize(
@@ -158,5 +158,5 @@ def test_a_key_log_that_could_not_be_written_is_refused_before_anything_is_sent(
 
 
 def test_no_order_can_ask_for_a_key_log():
-    made = order("https://10.0.0.5/", "--key-log", "keys")
-    assert "keys" not in str(made)
+    whole_order = order("https://10.0.0.5/", "--key-log", "keys")
+    assert "keys" not in str(whole_order)

@@ -13,7 +13,7 @@ import pytest
 
 from campaigns.domain.metrics.snapshot import Second, Timing
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.injector.test_cli import begun, run
+from tests.injector.test_cli import run, start
 from tests.injector.test_loads import Arrivals
 from workers.injector import cli
 
@@ -29,12 +29,12 @@ COMMAND = [sys.executable, "-m", "workers.injector"]
 
 def test_help_says_the_default_of_every_option():
     for option in OPTIONS:
-        said = re.search(r"\(([^()]+)\)$", option.help)
-        assert said, option.help
+        note = re.search(r"\(([^()]+)\)$", option.help)
+        assert note, option.help
         if option.default not in (None, False, [], ""):
             default = option.default
-            expected = f"{default:g}" if isinstance(default, float) else str(default)
-            assert said[1].startswith(expected)
+            text = f"{default:g}" if isinstance(default, float) else str(default)
+            assert note[1].startswith(text)
 
 
 def test_the_document_has_every_option():
@@ -95,7 +95,7 @@ def test_ctrl_c_before_there_is_anything_to_report_shows_no_traceback():
 @pytest.mark.sockets
 def test_a_reader_that_has_left_causes_no_complaint():
     with scripted(always(OK_REPLY)) as server:
-        process = begun(f"http://127.0.0.1:{server.port}/", "--requests", 5)
+        process = start(f"http://127.0.0.1:{server.port}/", "--requests", 5)
         process.stdout.close()
         complaint = process.stderr.read()
         status = process.wait(30)
@@ -110,7 +110,7 @@ def test_nobody_who_reads_the_progress_any_more_ends_no_measurement():
     """As `2>&1 | head -1` does."""
     with scripted(always(OK_REPLY)) as server:
         options = ["--requests", 5, "--connections", 2, "--processes", 2, "--json"]
-        process = begun(f"http://127.0.0.1:{server.port}/", *options)
+        process = start(f"http://127.0.0.1:{server.port}/", *options)
         process.stderr.close()
         report, _ = process.communicate(timeout=30)
     assert process.returncode in {cli.OK, cli.NO_ANSWER}, report
@@ -150,7 +150,7 @@ def test_progress_shows_a_p99_only_where_there_is_one(capsys, count, words):
 def test_a_run_that_was_interrupted_says_so_and_its_own_rate():
     with scripted(Arrivals()) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        process = begun(url, "--rate", 50, "--duration", 60)
+        process = start(url, "--rate", 50, "--duration", 60)
         assert process.stderr.readline().startswith("   0 s")
         time.sleep(0.2)  # ten requests' time, to have a rate
         process.send_signal(signal.SIGINT)

@@ -53,9 +53,9 @@ def fault(line, name):
     return best_match(validator(name).iter_errors(line))
 
 
-def whole_order(port, **given):
+def whole_order(port, **fields):
     """An order as a launcher gives it: the plan with every field that protocol 1 began with."""
-    order = make_order(port, **given)
+    order = make_order(port, **fields)
     order["secrets"] = {}
     order.setdefault("shard", {"index": 0, "count": 1})
     order["plan"] = ordered_plan(Plan.from_json(order["plan"]).to_json())
@@ -68,8 +68,8 @@ def lines_of(injector):
     messages, status = injector.rest()
     assert status == 0
     lines = [ready, *messages]
-    told = [*lines, *injector.requests]
-    assert [fault(line, "out") for line in told] == [None] * len(told)
+    every_line = [*lines, *injector.requests]
+    assert [fault(line, "out") for line in every_line] == [None] * len(every_line)
     assert [line["type"] for line in lines] == ["ready", *["second"] * (len(lines) - 2), "end"]
     return lines
 
@@ -79,8 +79,8 @@ def check_sums(lines):
     total, end = total_of(Second.from_json(line) for line in lines[1:-1]), lines[-1]
     assert {name: n for name, n in end["totals"].items() if n} == total.counters
     assert end["errors"] == total.errors
-    ended = sum(total.count(name) for name in ("ok", "failed", "dropped", "carried"))
-    assert total.count("started") == ended + end["in_flight"]
+    n_ended = sum(total.count(name) for name in ("ok", "failed", "dropped", "carried"))
+    assert total.count("started") == n_ended + end["in_flight"]
     assert total.timing("response").n == total.count("ok")
     return total
 
@@ -171,23 +171,23 @@ def test_a_websocket_s_probe_is_answered_by_a_documented_line(program):
 
 
 def test_the_schema_names_what_the_site_knows():
-    kept = SCHEMA["$defs"]
-    assert kept["kind"]["enum"] == [*Kind]
-    assert set(kept["second"]["properties"]["timings"]["propertyNames"]["enum"]) == set(TIMINGS)
-    vitals = kept["second"]["properties"]["vitals"]["anyOf"][0]["propertyNames"]["enum"]
+    defs = SCHEMA["$defs"]
+    assert defs["kind"]["enum"] == [*Kind]
+    assert set(defs["second"]["properties"]["timings"]["propertyNames"]["enum"]) == set(TIMINGS)
+    vitals = defs["second"]["properties"]["vitals"]["anyOf"][0]["propertyNames"]["enum"]
     assert set(vitals) == set(VITALS)
-    assert set(kept["counters"]["propertyNames"]["anyOf"][0]["enum"]) == set(COUNTERS)
-    assert set(kept["plan"]["properties"]) == set(Plan.__dataclass_fields__)
-    assert set(kept["load"]["properties"]) == set(Load.__dataclass_fields__)
+    assert set(defs["counters"]["propertyNames"]["anyOf"][0]["enum"]) == set(COUNTERS)
+    assert set(defs["plan"]["properties"]) == set(Plan.__dataclass_fields__)
+    assert set(defs["load"]["properties"]) == set(Load.__dataclass_fields__)
 
 
 def test_the_documents_name_every_field_of_the_schema():
     for document in ["injector.md", "plan.md"]:
         text = (DOCS / "injector.md").read_text() + (DOCS / "plan.md").read_text()
-        kept = SCHEMA["$defs"]
+        defs = SCHEMA["$defs"]
         names = {
-            "injector.md": [*Kind, *COUNTERS, *TIMINGS, *VITALS, *kept["end"]["properties"]],
-            "plan.md": [*kept["plan"]["properties"], *kept["load"]["properties"]],
+            "injector.md": [*Kind, *COUNTERS, *TIMINGS, *VITALS, *defs["end"]["properties"]],
+            "plan.md": [*defs["plan"]["properties"], *defs["load"]["properties"]],
         }[document]
         assert [name for name in names if f"`{name}`" not in text and f'"{name}"' not in text] == []
 

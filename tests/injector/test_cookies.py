@@ -10,9 +10,9 @@ pytestmark = pytest.mark.pure
 
 
 def jar(*cookies: str, host: str = "shop.test", is_tls: bool = False, path: str = "/a/b"):
-    made = CookieJar(host, is_tls)
-    made.take(tuple(("Set-Cookie", cookie) for cookie in cookies), path)
-    return made
+    cookie_jar = CookieJar(host, is_tls)
+    cookie_jar.take(tuple(("Set-Cookie", cookie) for cookie in cookies), path)
+    return cookie_jar
 
 
 def test_one_cookie():
@@ -54,28 +54,28 @@ def test_a_secure_cookie_goes_over_tls():
 
 def test_a_later_value_takes_the_place_of_an_earlier_and_longer_paths_come_first():
     assert jar("id=1; Path=/", "id=2; Path=/", "id=3; Path=/a").header("/a/b") == "id=3; id=2"
-    kept = jar("first=1; Path=/", "second=1; Path=/", "first=2; Path=/")
-    assert kept.header("/") == "first=2; second=1"
+    cookie_jar = jar("first=1; Path=/", "second=1; Path=/", "first=2; Path=/")
+    assert cookie_jar.header("/") == "first=2; second=1"
 
 
 def test_a_server_cannot_fill_the_memory():
-    kept = jar(*(f"c{number}=1; Path=/" for number in range(1000)))
-    assert kept.header("/").count("=") == MAX_COOKIES
+    cookie_jar = jar(*(f"c{number}=1; Path=/" for number in range(1000)))
+    assert cookie_jar.header("/").count("=") == MAX_COOKIES
 
 
 def test_expired_cookies_push_no_other_out(monkeypatch):
     brief = (f"c{number}=1; Path=/; Max-Age=60" for number in range(MAX_COOKIES - 1))
-    kept = jar("login=1; Path=/", *brief)
+    cookie_jar = jar("login=1; Path=/", *brief)
     later = now() + 61 * NS
     monkeypatch.setattr(cookies, "now", lambda: later)
-    kept.take((("Set-Cookie", "new=1; Path=/"),), "/")
-    assert kept.header("/") == "login=1; new=1"
+    cookie_jar.take((("Set-Cookie", "new=1; Path=/"),), "/")
+    assert cookie_jar.header("/") == "login=1; new=1"
 
 
 def test_one_that_is_set_again_and_again_is_not_the_one_to_go():
     others = (f"c{number}=1; Path=/" for number in range(MAX_COOKIES - 1))
-    kept = jar("login=1; Path=/", *others, "login=2; Path=/", "one=1; Path=/", "two=1; Path=/")
-    assert kept.header("/").startswith("login=2; c2=1")
+    full = jar("login=1; Path=/", *others, "login=2; Path=/", "one=1; Path=/", "two=1; Path=/")
+    assert full.header("/").startswith("login=2; c2=1")
 
 
 def test_a_cookie_goes_to_another_host_only_where_its_domain_says_so():

@@ -94,7 +94,7 @@ def server_of(delay_s=0.0, reply=REPLY, replies=None, ends_with_reply=False):
     return script
 
 
-def played(case, injector):
+def play(case, injector):
     """(the first line, the others, exit status)."""
     first = injector.hear()
     if first["type"] == "ready" and "start_in_s" in case:
@@ -111,16 +111,16 @@ def played(case, injector):
     return first, *injector.rest()
 
 
-def check_seconds(expected, lines):
+def check_seconds(rows, lines):
     assert [(line["second"], line["step"]) for line in lines] == [
-        (second, step) for second, step, _ in expected
+        (second, step) for second, step, _ in rows
     ]
-    for (_, _, counters), line in zip(expected, lines, strict=True):
+    for (_, _, counters), line in zip(rows, lines, strict=True):
         check_counts(counters, line["counters"])
 
 
-def check_counts(expected, counts):
-    assert {name: counts.get(name, 0) for name in expected} == expected
+def check_counts(least, counts):
+    assert {name: counts.get(name, 0) for name in least} == least
 
 
 def check_timings(line, at_least_us):
@@ -135,23 +135,23 @@ def check_timings(line, at_least_us):
         parts_us = sum(timings[name].sum_us for name in PARTS if name in timings)
         assert parts_us == timings["response"].sum_us
     for names, least_us in at_least_us.items():
-        joined = [timings[name] for name in names.split("+") if name in timings]
-        assert sum(each.sum_us - least_us * each.n / len(joined) for each in joined) >= 0
-        assert len(joined) > 1 or all(each.min_us >= least_us for each in joined)
+        together = [timings[name] for name in names.split("+") if name in timings]
+        assert sum(each.sum_us - least_us * each.n / len(together) for each in together) >= 0
+        assert len(together) > 1 or all(each.min_us >= least_us for each in together)
 
 
-def check_requests(expected, lines):
+def check_requests(table, lines):
     """An injector need not tell any."""
-    if expected is None or not lines:
+    if table is None or not lines:
         return
     [line] = lines
     columns = line["columns"]
     starts = zip(columns["number"], columns["start_us"], strict=True)
     keys = [(number is None, number or start) for number, start in starts]
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    told = {name: [values[place] for place in order] for name, values in columns.items()}
-    told["is_all"] = line["is_all"]
-    assert {name: told[name] for name in expected} == expected
+    in_order = {name: [values[place] for place in order] for name, values in columns.items()}
+    in_order["is_all"] = line["is_all"]
+    assert {name: in_order[name] for name in table} == table
 
 
 def check_end(case, end):
@@ -160,8 +160,8 @@ def check_end(case, end):
             counts = end[name]
             assert any(counts.values()) == bool(case[name])
             check_counts(case[name], counts)
-    expected = case.get("ends", {})
-    assert {name: end[name] for name in expected} == expected
+    fields = case.get("ends", {})
+    assert {name: end[name] for name in fields} == fields
 
 
 def check_arms(case, lines, end):
@@ -186,12 +186,12 @@ def check_arms(case, lines, end):
 
 @pytest.mark.parametrize(("case", "command"), PAIRS)
 def test_what_the_document_says_comes(program, tally, case, command):
-    given = case.get("server", {})
-    with scripted(echo() if given.get("echoes") else server_of(**given)) as server:
+    options = case.get("server", {})
+    with scripted(echo() if options.get("echoes") else server_of(**options)) as server:
         injector = program(order_of(case, server.port), command)
-        first, others, status = played(case, injector)
-    told = (first, *others, *injector.requests)
-    assert [fault(line, "out") for line in told] == [None] * len(told)
+        first, others, status = play(case, injector)
+    every_line = (first, *others, *injector.requests)
+    assert [fault(line, "out") for line in every_line] == [None] * len(every_line)
     if "refused" in case:
         assert (first["type"], first["kind"], status) == ("refused", case["refused"], 2)
         return
@@ -208,8 +208,8 @@ def test_what_the_document_says_comes(program, tally, case, command):
     facts = case.get("facts", {})
     assert {name: first["facts"][name] for name in facts} == facts
     if "request" in case:
-        wanted = case["request"].replace("PORT", str(server.port))
-        assert server.requests[0].decode() == wanted
+        request = case["request"].replace("PORT", str(server.port))
+        assert server.requests[0].decode() == request
     if "seconds" in case:
         check_seconds(case["seconds"], seconds)
     if "statuses" in case:

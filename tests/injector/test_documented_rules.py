@@ -74,8 +74,8 @@ def test_what_is_drawn_is_what_the_document_shows():
 
 def test_every_network_that_is_always_refused_is_listed():
     table = TEXT[TEXT.index("### Policy") : TEXT.index("### Draws")]
-    listed = set(re.findall(r"[0-9a-f:.]+/\d+", table.partition("All others")[0]))
-    assert listed == {str(network) for network, _ in _NEVER} | {"::/96"}
+    networks = set(re.findall(r"[0-9a-f:.]+/\d+", table.partition("All others")[0]))
+    assert networks == {str(network) for network, _ in _NEVER} | {"::/96"}
 
 
 def test_what_the_document_says_may_be_listed_may():
@@ -84,16 +84,16 @@ def test_what_the_document_says_may_be_listed_may():
 
 
 def test_single_empty_buckets_are_written_as_the_document_shows():
-    shown = example('{"n": 2, "sum_us": 4,')
-    assert Timing.from_json(shown) == Timing.of([1, 3])
+    bucket = example('{"n": 2, "sum_us": 4,')
+    assert Timing.from_json(bucket) == Timing.of([1, 3])
 
 
 def test_the_opening_handshake_is_shown_to_the_byte():
     exchange = Exchange(path="/", subprotocols=("chat", "news"))
-    shown = TEXT[TEXT.index("    GET / HTTP/1.1") :].partition("\n\n")[0]
-    written = "".join(line.strip() for line in shown.splitlines()).replace("\\r\\n", "\r\n")
+    lines = TEXT[TEXT.index("    GET / HTTP/1.1") :].partition("\n\n")[0]
+    text = "".join(line.strip() for line in lines.splitlines()).replace("\\r\\n", "\r\n")
     key = b"(16 random bytes in base64)"
-    assert UpgradeRequest.of(exchange, "shop.test").bytes_with(key) == written.encode()
+    assert UpgradeRequest.of(exchange, "shop.test").bytes_with(key) == text.encode()
 
 
 def test_a_message_is_what_the_document_says():

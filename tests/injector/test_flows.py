@@ -6,7 +6,7 @@ from campaigns.domain.plan.flows import flow_order
 from tests.injector.servers import OK_REPLY, after, against, always, closed, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_sessions import counting_visits, visits_of
-from tests.injector.test_side_by_side import arms_order, heard
+from tests.injector.test_side_by_side import arms_order, play
 from tests.injector.visits import ERROR_REPLY, OPEN, answering_pipelined, measure, think
 
 STEPS = [{"path": "/", "label": "home"}, {"path": "/list"}, {"path": "/cart"}, {"path": "/pay"}]
@@ -33,11 +33,11 @@ class Sessions:
 def test_each_session_of_a_closed_load_sends_the_steps_of_one_flow_and_starts_over():
     sessions = Sessions()
     result, _ = against(sessions, steps=STEPS, load=closed(200, 4), plan=SHOP)
-    begun, whole = (
+    firsts, whole = (
         Counter(paths[0] for paths in sessions.paths),
         Counter(map(tuple, sessions.paths)),
     )
-    assert abs(begun["/cart"] - len(sessions.paths) / 5) < 1
+    assert abs(firsts["/cart"] - len(sessions.paths) / 5) < 1
     # Of four users up to three are in the middle of a session when all requests are sent.
     assert sum(whole[tuple(flow)] for flow in (BROWSE, BUY)) == result.total.count("sessions_ok")
     assert result.total.count("sessions_ok") >= 98
@@ -54,18 +54,18 @@ def test_measured_sessions_have_their_shares_though_a_warm_up_came_before():
     plan = SHOP | {"session": {"think_time": think(0.09)}}
     result, _ = against(sessions, steps=STEPS, load=closed(40), plan=plan, warm_up_s=1)
     steps = result.measurement.steps
-    begun = [steps[first].count("sessions_started") for first in (0, 2)]
-    assert sum(begun) in {20, 21}
-    assert abs(begun[1] - sum(begun) / 5) <= 1
+    n_begun = [steps[first].count("sessions_started") for first in (0, 2)]
+    assert sum(n_begun) in {20, 21}
+    assert abs(n_begun[1] - sum(n_begun) / 5) <= 1
 
 
-def numbered(**given):
+def paths_by_number(**fields):
     """What each session that arrives sends, by the number of its arrival, which the path says."""
     rows = "id\n" + "\n".join(map(str, range(50)))
     steps = [{"path": f"{step['path']}?${{id}}"} for step in STEPS]
     plan = SHOP | {"variables": {"csv": rows}}
     with scripted(always(OK_REPLY)) as server:
-        measure(server.port, steps=steps, load=OPEN | {"requests": 50}, plan=plan, seed=7, **given)
+        measure(server.port, steps=steps, load=OPEN | {"requests": 50}, plan=plan, seed=7, **fields)
     sent = defaultdict(list)
     for request in server.requests:
         path, _, number = request.split()[1].decode().partition("?")
@@ -74,7 +74,7 @@ def numbered(**given):
 
 
 def test_arriving_sessions_have_the_flow_of_their_number_whichever_shard_sends_them():
-    parts = [numbered(shard={"index": i, "count": 3}) for i in range(3)]
+    parts = [paths_by_number(shard={"index": i, "count": 3}) for i in range(3)]
     order = flow_order((4, 1), 7)
     assert parts[0] | parts[1] | parts[2] == {k: (BROWSE, BUY)[order[k]] for k in range(50)}
 
@@ -101,8 +101,8 @@ def test_sessions_count_at_the_first_step_of_their_flow():
 
     result, _ = against(refusing_to_pay, steps=STEPS, load=OPEN, plan=SHOP)
     names = ("sessions_started", "sessions_ok", "sessions_failed", "calls_skipped")
-    counted = [[step.count(name) for name in names] for step in result.measurement.steps]
-    assert counted == [[16, 16, 0, 0], [0] * 4, [4, 0, 4, 4], [0] * 4]
+    counts = [[step.count(name) for name in names] for step in result.measurement.steps]
+    assert counts == [[16, 16, 0, 0], [0] * 4, [4, 0, 4, 4], [0] * 4]
     assert [step.timing("session").n for step in result.measurement.steps] == [16, 0, 0, 0]
     assert result.ends[0].sessions_in_flight == 0
 
@@ -112,12 +112,12 @@ def test_what_was_never_sent_is_of_the_flow_that_was_due():
         load = OPEN | {"max_in_flight": 1, "when_saturated": when}
         limits = {"total_s": 0.3}
         result, _ = against(after(5), steps=STEPS, load=load, plan=SHOP, timeouts=limits, seed=3)
-        dropped = [step.count("dropped") for step in result.measurement.steps]
+        n_dropped = [step.count("dropped") for step in result.measurement.steps]
         never = [step.count("sessions_dropped") for step in result.measurement.steps]
-        begun = [step.count("sessions_started") for step in result.measurement.steps]
-        assert dropped == never
-        assert begun == [16, 0, 4, 0]
-        assert dropped[2] > 0
+        n_begun = [step.count("sessions_started") for step in result.measurement.steps]
+        assert n_dropped == never
+        assert n_begun == [16, 0, 4, 0]
+        assert n_dropped[2] > 0
         assert is_conserved(result)
 
 
@@ -157,12 +157,12 @@ def test_arms_that_take_turns_send_the_same_flows(program):
         order = arms_order(
             first.port, second.port, load=load, plan=SHOP | {"steps": STEPS}, **turns
         )
-        _, lines = heard(order, program)
+        _, lines = play(order, program)
     assert {tuple(paths) for paths in one.paths + other.paths} == {tuple(BROWSE), tuple(BUY)}
     seconds = [each for each in lines["second"] if each["second"] >= 0]
     for arm in (0, 1):
-        counted = Counter()
+        counts = Counter()
         for each in seconds:
             if each["arm"] == arm:
-                counted[each["step"]] += each["counters"].get("sessions_started", 0)
-        assert abs(counted[2] - (counted[0] + counted[2]) / 5) <= 1
+                counts[each["step"]] += each["counters"].get("sessions_started", 0)
+        assert abs(counts[2] - (counts[0] + counts[2]) / 5) <= 1

@@ -11,8 +11,8 @@ from tests.injector.servers import (
     always,
     closed,
     make_order,
-    measured,
     scripted,
+    tally,
     target_reasons,
 )
 from tests.injector.test_loads import Arrivals
@@ -45,9 +45,9 @@ def test_a_page_that_becomes_another_within_a_run_is_doubted():
     with scripted(script) as server:
         load = {"model": "open", "rate_per_s": 100, "duration_s": 3}
         result = run_here(make_order(server.port, load=load), lambda second: None)
-    changed = target_reasons(result)["body_changed"]
-    assert (changed.state, changed.value) == ("changing", pytest.approx(0.5, abs=0.1))
-    assert changed.second in {1, 2}
+    change = target_reasons(result)["body_changed"]
+    assert (change.state, change.value) == ("changing", pytest.approx(0.5, abs=0.1))
+    assert change.second in {1, 2}
 
 
 def test_random_server_names_do_not_pile_up():
@@ -87,7 +87,7 @@ def half_silent(sock, server):
 
 def test_timeouts_are_there_with_the_time_that_they_took_at_least():
     limits = {"connect_s": SILENCE_S, "tls_s": SILENCE_S, "total_s": SILENCE_S}
-    total, _ = measured(half_silent, mode="new", load=closed(10), timeouts=limits)
+    total, _ = tally(half_silent, mode="new", load=closed(10), timeouts=limits)
     assert (total.count("ok"), total.errors) == (5, {"first_byte_timeout": 5})
     assert total.timing("failed").min_us >= SILENCE_S * 1e6
     assert total.timing("response").max_us < SILENCE_S * 1e6
@@ -99,7 +99,7 @@ def test_a_cold_server_s_first_request_is_in_the_maximum_unless_there_is_a_warm_
         waits = itertools.chain([0.5], itertools.repeat(0.0))
         return Arrivals(lambda: next(waits))
 
-    total, _ = measured(cold(), load=closed(20))
+    total, _ = tally(cold(), load=closed(20))
     assert total.timing("response").max_us >= 500_000
     load = {"model": "open", "rate_per_s": 20, "duration_s": 1}
     result, _ = against(cold(), warm_up_s=1, load=load)

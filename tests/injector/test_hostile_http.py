@@ -12,15 +12,15 @@ import pytest
 from campaigns.domain.lifecycle import Trust
 from tests.injector import hostile_exchanges, hostile_heads
 from tests.injector.authority import issue, server_context
-from tests.injector.hostile import CHUNKED, OK, SHORT, fault, merged, run_all
-from tests.injector.servers import closed, measure, measured, probe_order, scripted
+from tests.injector.hostile import CHUNKED, OK, SHORT, fault, merge, run_all
+from tests.injector.servers import closed, measure, probe_order, scripted, tally
 from workers.injector import probe
 from workers.injector.connection import now
 from workers.injector.http1 import HeadMemo
 from workers.injector.order import Order
 from workers.injector.reply import ReplyReader
 
-CASES = merged(hostile_heads.CASES, hostile_exchanges.CASES)
+CASES = merge(hostile_heads.CASES, hostile_exchanges.CASES)
 _GROWTH_MIB = 64
 
 
@@ -84,9 +84,9 @@ def _sends_what_takes_seconds_to_parse(sock, server):
 
 def test_what_takes_long_to_parse_ends_at_the_limit():
     for depth in [1, 2]:
-        pipelined = {"session": {"pipeline_depth": depth}}
+        pipeline = {"session": {"pipeline_depth": depth}}
         with scripted(_sends_what_takes_seconds_to_parse) as server:
-            total = measure(server.port, timeouts=SHORT, load=closed(1), plan=pipelined).total
+            total = measure(server.port, timeouts=SHORT, load=closed(1), plan=pipeline).total
         assert total.errors == {"body_timeout": 1}
         assert total.timing("failed").max_us < 2_500_000
 
@@ -131,7 +131,7 @@ def _one_stray(n_requests: int):
 
 
 def test_a_late_stray_puts_a_kept_connection_out_of_step_only_until_it_is_found():
-    total, server = measured(_one_stray(20), load=closed(20))
+    total, server = tally(_one_stray(20), load=closed(20))
     assert total.errors == {"http_parse": 1}
     assert total.count("ok") == 19 <= server.n_answered
     # It is found when two replies are read at once, at the latest at the end. Which request each
@@ -158,7 +158,7 @@ def test_a_stray_after_the_first_reply_of_a_connection_puts_nothing_else_in_doub
             time.sleep(0.01)
             sock.sendall(OK)
 
-        total, _ = measured(script, method="POST", body=body)
+        total, _ = tally(script, method="POST", body=body)
         assert (total.errors, total.count("in_doubt")) == ({"http_parse": 1}, 0)
 
 
@@ -178,7 +178,7 @@ def test_a_408_on_an_idle_connection_spoils_no_reply():
                 return
 
     pause = {"session": {"think_time": {"kind": "constant", "mean_s": 0.2}}}
-    total, server = measured(script, load=closed(6, 2), plan=pause)
+    total, server = tally(script, load=closed(6, 2), plan=pause)
     assert (total.count("ok"), total.errors) == (6, {})
     assert server.n_requests == 6
 

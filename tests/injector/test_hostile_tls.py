@@ -55,8 +55,8 @@ def test_a_refused_handshake_says_why(outcomes):
 def test_every_attempt_ends_in_one_kind_in_time_and_the_run_goes_on(outcomes):
     faults = {name: fault(CASES[name].plain(), outcome) for name, outcome in outcomes.items()}
     assert {name: why for name, why in faults.items() if why} == {}
-    started = {name: outcome.result.total.count("started") for name, outcome in outcomes.items()}
-    assert started == {name: case.plain().requests for name, case in CASES.items()}
+    n_started = {name: outcome.result.total.count("started") for name, outcome in outcomes.items()}
+    assert n_started == {name: case.plain().requests for name, case in CASES.items()}
 
 
 def test_a_client_certificate_opens_what_wants_one_unless_nobody_knows_who_issued_it():
@@ -65,7 +65,7 @@ def test_a_client_certificate_opens_what_wants_one_unless_nobody_knows_who_issue
             client = issue(issuer, usage=CLIENT)
             tls = {"client_certificate_pem": client.pem}
             context = speaks(clients_of=authority(), newest=version)
-            outcome = run(TlsCase((), context, tls=tls, given={"client_key_pem": client.key_pem}))
+            outcome = run(TlsCase((), context, tls=tls, fields={"client_key_pem": client.key_pem}))
             assert outcome.kinds == {kind: 3}
 
 
@@ -85,7 +85,7 @@ def test_a_key_that_does_not_fit_is_refused_before_anything_is_sent():
     ]:
         tls = {"client_certificate_pem": OWNER.pem}
         with pytest.raises(Refusal, match=words):
-            run(TlsCase((), shows(), tls=tls, given={"client_key_pem": key_pem}))
+            run(TlsCase((), shows(), tls=tls, fields={"client_key_pem": key_pem}))
 
 
 def test_without_authorities_of_its_own_it_trusts_those_of_the_machine(monkeypatch, tmp_path):

@@ -17,9 +17,9 @@ from tests.injector.servers import (
     closed,
     make_order,
     measure,
-    measured,
     reset,
     scripted,
+    tally,
 )
 from tests.waiting import eventually
 from workers.injector.connection import now
@@ -57,8 +57,8 @@ class Arrivals:
 def is_conserved(result: LocalRun) -> bool:
     """started = ok + failed + dropped + carried + in flight at the end, over all seconds."""
     totals = result.ends[0].totals
-    ended = sum(totals.get(name, 0) for name in ("ok", "failed", "dropped", "carried"))
-    return totals.get("started", 0) == ended + result.ends[0].in_flight
+    n_ended = sum(totals.get(name, 0) for name in ("ok", "failed", "dropped", "carried"))
+    return totals.get("started", 0) == n_ended + result.ends[0].in_flight
 
 
 def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
@@ -89,7 +89,7 @@ def test_an_idle_connection_that_the_server_closed_is_opened_anew():
         sock.sendall(OK_REPLY)
 
     load = {"model": "open", "rate_per_s": 20, "requests": 8}
-    total, server = measured(one_each, load=load)
+    total, server = tally(one_each, load=load)
     assert (total.count("ok"), total.errors) == (8, {})
     assert server.n_connections == 8
 
@@ -154,9 +154,9 @@ def test_the_warm_up_has_negative_seconds_and_counts_for_nothing():
         warm = [row for row in result.seconds if row.second < 0]
         assert {row.second for row in warm} == {-1}
         n_warm = sum(row.counters["ok"] for row in warm)
-        expected = load.get("requests", 25)
-        assert result.total.count("ok") == expected
-        assert n_warm + expected + result.total.count("carried") == len(arrivals.times)
+        n = load.get("requests", 25)
+        assert result.total.count("ok") == n
+        assert n_warm + n + result.total.count("carried") == len(arrivals.times)
         assert is_conserved(result)
 
 
@@ -171,7 +171,7 @@ def test_a_frozen_server_shows_in_response_time_but_not_in_the_median_of_service
 
     # So few in flight that those which the standstill itself caught are fewer than a hundredth.
     load = {"model": "open", "rate_per_s": 100, "duration_s": 3, "max_in_flight": 2}
-    total, _ = measured(Arrivals(service_s), load=load, timeouts={"total_s": 5})
+    total, _ = tally(Arrivals(service_s), load=load, timeouts={"total_s": 5})
     assert total.count("ok") == 300
     assert total.timing("response").percentile_us(99_000) >= 900_000
     assert total.timing("service").percentile_us(50_000) < 20_000
@@ -187,9 +187,9 @@ def test_response_is_lateness_plus_parts_to_the_microsecond(server_tls):
     assert total.timing("service").sum_us == service
 
 
-def stopped(port, after_s, why="user", **given):
+def stop_after(port, after_s, why="user", **fields):
     """The end of a run that is stopped so long after its start."""
-    engine = Engine(Order.from_json(make_order(port, **given)), kept())
+    engine = Engine(Order.from_json(make_order(port, **fields)), local_run())
     engine.prepare()
     timer = gevent.get_hub().loop.timer(after_s)
     timer.start(engine.stop, why)
@@ -229,7 +229,7 @@ def test_every_attempt_is_in_exactly_one_count():
         assert is_conserved(result)
 
 
-def kept() -> LocalRun:
+def local_run() -> LocalRun:
     """An engine's output that keeps what it is given."""
     return LocalRun(Plan.from_json(make_order(80)["plan"]))
 
@@ -242,7 +242,7 @@ def kept() -> LocalRun:
     ],
 )
 def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
-    output = kept()
+    output = local_run()
     with scripted(Arrivals(service_s=30)) as server:
         order = make_order(server.port, load=load, timeouts={"total_s": 60})
         engine = Engine(Order.from_json(order), output)
@@ -344,14 +344,14 @@ def test_requests_that_are_used_up_end_the_ramp_up():
     assert is_conserved(result)
 
 
-def saturated(when, server, duration_s):
+def overload(when, server, duration_s):
     load = {"model": "open", "rate_per_s": 100, "duration_s": duration_s, "max_in_flight": 10}
     return measure(server.port, load=load | {"when_saturated": when}, timeouts={"total_s": 20})
 
 
 def test_a_full_queue_makes_lateness_grow_and_says_how_many_waited():
     with scripted(Arrivals(service_s=0.25)) as server:
-        result = saturated("queue", server, duration_s=1)
+        result = overload("queue", server, duration_s=1)
     total = result.total
     assert (total.count("ok"), total.count("dropped")) == (100, 0)
     # 40 a second are served of 100: the last one is due at 0.99 s and sent after 9 times 0.25 s.
@@ -366,7 +366,7 @@ def test_a_full_queue_makes_lateness_grow_and_says_how_many_waited():
 
 def test_drops_are_counted_when_they_were_due():
     with scripted(Arrivals(service_s=0.5)) as server:
-        result = saturated("drop", server, duration_s=2)
+        result = overload("drop", server, duration_s=2)
     total = result.total
     assert total.count("ok") + total.count("dropped") == total.count("started") == 200
     assert 30 <= total.count("ok") <= 50
@@ -407,6 +407,6 @@ def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun():
         marks = {"low": 1, "high": 1} if model == "window" else {"connections": 3}
         load = {"model": model, "requests": 9, "start_offset_s": 60} | marks
         began = time.monotonic()
-        end = stopped(1, 0.2, load=load, shard={"index": 1, "count": 3})
+        end = stop_after(1, 0.2, load=load, shard={"index": 1, "count": 3})
         assert time.monotonic() - began < 1.2
         assert (end.outcome, end.totals.get("started", 0)) == ("stopped", 0)

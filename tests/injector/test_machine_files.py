@@ -130,16 +130,16 @@ def test_without_a_quota_there_is_none(quota_of, line, mount):
 def test_a_file_that_stays_open_says_what_is_true_now(tmp_path):
     path = tmp_path / "gauge"
     with ProcFiles() as files:
-        for said in ("1 2 3\nmore\n", "4 5 6\nmore\n"):
-            path.write_text(said)
-            assert files.first_line(str(path)) == said.splitlines()[0]
+        for text in ("1 2 3\nmore\n", "4 5 6\nmore\n"):
+            path.write_text(text)
+            assert files.first_line(str(path)) == text.splitlines()[0]
 
 
 def test_a_file_that_comes_in_many_pieces_is_read_to_its_end(tmp_path):
-    expected = [f"line {number}" for number in range(20_000)]
-    (tmp_path / "long").write_text("\n".join(expected))
+    lines = [f"line {number}" for number in range(20_000)]
+    (tmp_path / "long").write_text("\n".join(lines))
     with ProcFiles() as files:
-        assert files.lines(str(tmp_path / "long")) == expected
+        assert files.lines(str(tmp_path / "long")) == lines
 
 
 def test_a_file_that_is_not_there_says_nothing(tmp_path):
@@ -172,18 +172,18 @@ def machine_of(monkeypatch):
     return set_up
 
 
-def warnings(addresses=FAR, **given):
+def warnings(addresses=FAR, **fields):
     timeouts = {"connect_s": 1, "tls_s": 1, "total_s": 2}
-    order = make_order(80, timeouts=timeouts, **given)
+    order = make_order(80, timeouts=timeouts, **fields)
     return find_capacity(Order.from_json(order), addresses).warnings
 
 
-def opened(rate_per_s=500, duration_s=300, **more):
+def open_load(rate_per_s=500, duration_s=300, **more):
     return {"model": "open", "rate_per_s": rate_per_s, "duration_s": duration_s, **more}
 
 
 def short(**more):
-    return opened(max_in_flight=100, **more)
+    return open_load(max_in_flight=100, **more)
 
 
 def test_more_new_connections_than_a_minute_has_ports_are_a_warning_with_the_numbers():
@@ -193,14 +193,14 @@ def test_more_new_connections_than_a_minute_has_ports_are_a_warning_with_the_num
 
 
 def test_what_fits_is_not_warned_of():
-    for given in [
+    for fields in [
         {"mode": "new", "load": short(rate_per_s=470)},
         {"mode": "new", "load": short(duration_s=50)},
         {"mode": "keep-alive", "load": short()},
         {"mode": "new", "load": short(), "shard": {"index": 0, "count": 2}},
         {"mode": "new", "load": {"model": "closed", "connections": 50, "requests": 100_000}},
     ]:
-        assert warnings(**given) == ()
+        assert warnings(**fields) == ()
 
 
 def test_connections_that_arrive_are_new_ones_however_they_are_kept():
@@ -227,7 +227,7 @@ def test_reused_ports_run_out_as_well(machine_of):
 
 
 def test_more_in_flight_than_open_files_are_a_warning_with_the_numbers():
-    (text,) = warnings(load=opened(max_in_flight=10_000))
+    (text,) = warnings(load=open_load(max_in_flight=10_000))
     for number in ("1,000 requests in flight", "1,064 open files", "1,024", "beyond 960"):
         assert number in text
 
@@ -235,13 +235,13 @@ def test_more_in_flight_than_open_files_are_a_warning_with_the_numbers():
 def test_a_clock_that_is_slow_to_read_is_a_warning(machine_of):
     for clock, n_warnings in [("tsc", 0), ("kvm-clock", 0), ("", 0), ("acpi_pm", 1), ("hpet", 1)]:
         machine_of(clock=clock)
-        found = warnings(load=short(rate_per_s=10, duration_s=1))
-        assert len(found) == n_warnings
-        assert all(clock in text for text in found)
+        texts = warnings(load=short(rate_per_s=10, duration_s=1))
+        assert len(texts) == n_warnings
+        assert all(clock in text for text in texts)
 
 
 def test_what_can_never_be_in_flight_needs_no_files():
-    assert warnings(load=opened(rate_per_s=400, max_in_flight=10_000)) == ()
+    assert warnings(load=open_load(rate_per_s=400, max_in_flight=10_000)) == ()
 
 
 @pytest.mark.sockets

@@ -12,7 +12,7 @@ import weakref
 import pytest
 
 from tests.injector import hostile_tls
-from tests.injector.forked import OURS, Program, started
+from tests.injector.forked import OURS, Program, launch
 from tests.injector.http2 import test_hostile as hostile_http2
 from tests.injector.http2.server_frames import reply
 from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
@@ -58,29 +58,29 @@ def leave(sock):
     """Close the connection."""
 
 
-def http1(script, **given):
-    return script, {"timeouts": TIMEOUTS} | given, None
+def http1(script, **fields):
+    return script, {"timeouts": TIMEOUTS} | fields, None
 
 
-def http2(script, streams=4, **given):
+def http2(script, streams=4, **fields):
     plan = {"http_version": "2", "streams": streams}
-    return script, {"timeouts": TIMEOUTS, "plan": plan} | given, None
+    return script, {"timeouts": TIMEOUTS, "plan": plan} | fields, None
 
 
-def http2_case(name, **given):
-    return http2(hostile_http2.CASES[name].script, **given)
+def http2_case(name, **fields):
+    return http2(hostile_http2.CASES[name].script, **fields)
 
 
 def tls(name):
     case = hostile_tls.CASES[name]
     plain = case.plain()
-    return plain.script, plain.given | {"timeouts": TIMEOUTS}, case.context
+    return plain.script, plain.fields | {"timeouts": TIMEOUTS}, case.context
 
 
 def websocket(script, messages=1):
     exchange = {"messages": messages, "size_bytes": 8, "close_timeout_s": 0.1}
-    given = {"scheme": "ws", "mode": "new", "plan": {"exchange": exchange, "steps": []}}
-    return script, {"timeouts": TIMEOUTS} | given, None
+    fields = {"scheme": "ws", "mode": "new", "plan": {"exchange": exchange, "steps": []}}
+    return script, {"timeouts": TIMEOUTS} | fields, None
 
 
 def opening(name):
@@ -95,7 +95,7 @@ def closing(name):
     return websocket(after_opening(hostile_websocket.CLOSING[name][0]), messages=0)
 
 
-def pipelined(script):
+def pipeline(script):
     return http1(script, plan={"session": {"pipeline_depth": 3}})
 
 
@@ -130,7 +130,7 @@ PATHS = {
     "no HTTP": http1(always(b"SSH-2.0-OpenSSH_9.2\r\n", then_close=True)),
     "503": http1(always(b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")),
     "another head each time": http1(other_heads),
-    "pipelined, closed": pipelined(ok_and_then(2, leave)),
+    "pipelined, closed": pipeline(ok_and_then(2, leave)),
     "users, reset": users(ok_and_then(3, reset)),
     "TLS, HTTP instead": tls("HTTP instead of TLS"),
     "TLS, an unknown authority": tls("right, but of an authority that the machine does not trust"),
@@ -181,10 +181,10 @@ def process():
 
 def test_two_thousand_failures_leave_the_memory_as_it_is(process, closed_port):
     for name in PATHS:
-        script, given, context = PATHS[name]
-        given = {"load": closed(N_FAILURES, 64)} | given
+        script, fields, context = PATHS[name]
+        fields = {"load": closed(N_FAILURES, 64)} | fields
         with scripted(script, context and context()) as server:
-            order = make_order(server.port if script else closed_port, **given)
+            order = make_order(server.port if script else closed_port, **fields)
             process.stdin.write(json.dumps(order) + "\n")
             process.stdin.flush()
             growth = json.loads(process.stdout.readline())
@@ -215,7 +215,7 @@ def test_growth_wakes_the_resting_collector_once():
 def test_an_injector_near_its_memory_limit_ends_with_that_cause():
     load = {"model": "closed", "connections": 1, "duration_s": 30}
     with scripted(always(OK_REPLY)) as server:
-        program = Program(started(OURS), make_order(server.port, load=load))
+        program = Program(launch(OURS), make_order(server.port, load=load))
         ready = program.hear()
         with open(f"/proc/{ready['pid']}/statm") as file:
             data_bytes = int(file.read().split()[5]) * resource.getpagesize()

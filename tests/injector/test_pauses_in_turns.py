@@ -9,7 +9,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import turn_s, why_not_in_turns
 from tests.injector.forked import FORKED
 from tests.injector.servers import after, scripted
-from tests.injector.test_side_by_side import arms_order, heard, measured
+from tests.injector.test_side_by_side import arms_order, arms_run, play
 
 USERS = {"model": "closed", "connections": 4, "duration_s": 60}
 PAUSES = {"kind": "uniform", "min_s": 0.02, "max_s": 0.06, "mean_s": 0.0}
@@ -21,15 +21,15 @@ def pausing(*ports, pauses=PAUSES, load=USERS, **more):
 
 def test_each_request_belongs_to_the_turn_in_which_it_began_and_the_rate_is_the_plans(program):
     with scripted(after(0.002)) as one, scripted(after(0.004)) as other:
-        _, lines = heard(pausing(one.port, other.port, slice_s=0.2, limit_s=4), program)
-    told = [ArmsRound.from_json(each) for each in lines["round"]]
+        _, lines = play(pausing(one.port, other.port, slice_s=0.2, limit_s=4), program)
+    rounds = [ArmsRound.from_json(each) for each in lines["round"]]
     for number, server in enumerate((one, other)):
         seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
         assert total_of(seconds).count("ok") == server.n_requests
         n = total_of(each for each in seconds if each.second >= 0).count("ok")
-        assert sum(each.arms[number].n for each in told) == n
+        assert sum(each.arms[number].n for each in rounds) == n
         # 4 users with 0.04 s each and a reply: on the arm's own clock, in half of the time.
-        own_s = 0.2 * len(told)
+        own_s = 0.2 * len(rounds)
         assert 0.5 * 4 / 0.044 < n / own_s < 1.1 * 4 / 0.042
 
 
@@ -37,10 +37,10 @@ def test_each_request_belongs_to_the_turn_in_which_it_began_and_the_rate_is_the_
 def test_equal_servers_are_not_told_apart_and_a_slower_one_is_found():
     more = {"load": USERS, "plan": {"session": {"think_time": PAUSES}}}
     with scripted(after(0.003)) as one, scripted(after(0.003)) as other:
-        [found] = measured(one.port, other.port, limit_s=4, **more).comparisons
+        [answer] = arms_run(one.port, other.port, limit_s=4, **more).comparisons
     with scripted(after(0.003)) as one, scripted(after(0.006)) as other:
-        run = measured(one.port, other.port, limit_s=60, until_settled=True, **more)
-    assert found.word not in {Word.SLOWER, Word.FASTER}
+        run = arms_run(one.port, other.port, limit_s=60, until_settled=True, **more)
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
     assert run.comparisons[0].word == Word.SLOWER
 
 
@@ -49,7 +49,7 @@ def test_who_pauses_when_measuring_begins_sends_no_request_of_the_trial(program)
     pauses = PAUSES | {"min_s": 0.2, "max_s": 0.4}
     with scripted(after(0.001)) as server:
         order = pausing(server.port, server.port, load=load, pauses=pauses, slice_s=0.2, limit_s=30)
-        _, lines = heard(order, program)
+        _, lines = play(order, program)
     for number in (0, 1):
         seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
         n = total_of(each for each in seconds if each.second >= 0).count("ok")
@@ -73,8 +73,8 @@ def test_pauses_take_turns_unless_equal_ones_keep_users_together():
         steps = [{"method": "GET", "path": "/"}]
         return Plan.from_json({"steps": steps, "load": load, "session": {"think_time": think}})
 
-    drawn, equal = {"kind": "exponential", "mean_s": 0.5}, {"kind": "constant", "mean_s": 0.5}
-    assert not why_not_in_turns(plan(**drawn))
+    random, equal = {"kind": "exponential", "mean_s": 0.5}, {"kind": "constant", "mean_s": 0.5}
+    assert not why_not_in_turns(plan(**random))
     assert not why_not_in_turns(plan(USERS | {"connections": 1}, **equal))
     assert "Draw the pauses" in why_not_in_turns(plan(**equal))
-    assert turn_s(plan(**drawn)) == pytest.approx(10 / 8)
+    assert turn_s(plan(**random)) == pytest.approx(10 / 8)

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from campaigns.domain.metrics.outcomes import Kind
-from tests.injector.servers import OK_REPLY, against, closed, measure, measured, reset, scripted
-from tests.injector.test_loads import stopped
+from tests.injector.servers import OK_REPLY, against, closed, measure, reset, scripted, tally
+from tests.injector.test_loads import stop_after
 
 
 def depth(count: int, **fields):
@@ -50,19 +50,19 @@ def test_four_leave_before_the_first_reply_and_each_gets_its_own():
     answers = [reply(b"x" * size) for size in (1, 20, 300, 4000)]
     result, server = against(four_at_a_time(*answers), steps=steps, load=closed(4), plan=depth(4))
     assert (result.total.count("ok"), result.total.errors) == (4, {})
-    received = {
+    sizes = {
         second.step: second.counters["bytes_received"]
         for second in result.seconds
         if "bytes_received" in second.counters
     }
-    assert received == dict(enumerate(map(len, answers)))
+    assert sizes == dict(enumerate(map(len, answers)))
     assert server.n_connections == 1
 
 
 def test_replies_cut_anywhere_are_matched_in_order():
     stream = b"".join(reply(b"x" * size) for size in (5, 0, 700, 3))
     pieces = [stream[start : start + 37] for start in range(0, len(stream), 37)]
-    total, _ = measured(four_at_a_time(*pieces), load=closed(4), plan=depth(4))
+    total, _ = tally(four_at_a_time(*pieces), load=closed(4), plan=depth(4))
     assert (total.count("ok"), total.errors) == (4, {})
     assert total.count("bytes_received") == len(stream)
 
@@ -84,7 +84,7 @@ def test_how_four_unanswered_calls_end():
         ((OK_REPLY,), reset_slowly, 1, {Kind.RESET: 3}),
         ((OK_REPLY * 5,), socket.socket.close, 3, {Kind.HTTP_PARSE: 1}),
     ]:
-        total, _ = measured(four_at_a_time(*answers, then=then), load=closed(4), plan=depth(4))
+        total, _ = tally(four_at_a_time(*answers, then=then), load=closed(4), plan=depth(4))
         assert (total.count("started"), total.count("ok"), total.errors) == (4, n_ok, errors)
 
 
@@ -105,7 +105,7 @@ def test_a_reply_that_was_there_before_its_request_belongs_to_nobody():
         sock.sendall(OK_REPLY * 3)
         time.sleep(0.3)
 
-    total, _ = measured(one_too_many, load=closed(3), plan=depth(2))
+    total, _ = tally(one_too_many, load=closed(3), plan=depth(2))
     assert total.count("ok") <= 2
     assert set(total.errors) <= {Kind.HTTP_PARSE, Kind.EOF_BEFORE_REPLY}
     assert total.count("ok") + total.count("failed") == 3
@@ -142,7 +142,7 @@ def answer_all(sock, server):
 
 def test_seconds_add_up_while_calls_are_on_their_way():
     load = {"model": "closed", "connections": 2, "duration_s": 1.2}
-    total, _ = measured(answer_slowly, load=load, plan=depth(6), warm_up_s=1)
+    total, _ = tally(answer_slowly, load=load, plan=depth(6), warm_up_s=1)
     parts = ("ok", "failed", "dropped", "carried")
     assert total.count("started") >= total.count("ok") > 20
     assert total.errors == {}
@@ -160,27 +160,27 @@ def answer_slowly(sock, server):
 
 
 def test_the_first_call_of_a_burst_goes_alone():
-    seen: list[int] = []
+    counts: list[int] = []
 
     def script(sock, server):
         while more := sock.recv(65536):
             count = more.count(b"\r\n\r\n")
-            seen.append(count)
+            counts.append(count)
             time.sleep(0.05)
             sock.sendall(OK_REPLY * count)
 
     with scripted(script) as server:
         measure(server.port, load=closed(10), plan=depth(4, burst_length=5))
-    assert sum(seen) == 10
-    assert seen[0] == 1
-    assert max(seen) > 1
+    assert sum(counts) == 10
+    assert counts[0] == 1
+    assert max(counts) > 1
 
 
 def test_a_stop_aborts_what_is_unanswered_and_everything_adds_up():
     with scripted(four_at_a_time(OK_REPLY, then=time_out)) as server:
         limits = {"connect_s": 5, "tls_s": 5, "total_s": 10}
-        given = {"load": closed(100), "plan": depth(4), "timeouts": limits}
-        end = stopped(server.port, 0.5, **given)
+        fields = {"load": closed(100), "plan": depth(4), "timeouts": limits}
+        end = stop_after(server.port, 0.5, **fields)
     totals = end.totals
     assert totals["ok"] == 1
     assert end.errors == {Kind.ABORTED_BY_STOP: totals["failed"]}
@@ -202,6 +202,6 @@ def test_a_call_that_could_not_be_sent_whole_has_the_kind_of_what_ended_its_writ
         reset(sock)
 
     steps = [{"path": "/small"}, HUGE]
-    total, _ = measured(answers_one_and_ends, steps=steps, load=closed(2), plan=depth(2))
+    total, _ = tally(answers_one_and_ends, steps=steps, load=closed(2), plan=depth(2))
     assert total.errors == {Kind.RESET: 1}
     assert total.count("in_doubt") == 0

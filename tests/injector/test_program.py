@@ -15,7 +15,7 @@ import pytest
 
 from campaigns.domain.metrics.measurement import VITALS
 from campaigns.domain.metrics.snapshot import Second, total_of
-from tests.injector.forked import FORKED, Program, started
+from tests.injector.forked import FORKED, Program, launch
 from tests.injector.servers import OK_REPLY, always, make_order, probe_order, scripted
 from tests.waiting import eventually
 
@@ -116,19 +116,19 @@ def test_a_probe_speaks_http_1_0_where_the_order_says_so(program):
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("fields", "kind"),
     [
         ({"host": "10.1.2.3"}, "address_refused"),
         ({"host": "no-such-name.invalid"}, "dns_failed"),
         ({"scheme": "https"}, "tls_handshake"),
     ],
 )
-def test_a_probe_that_fails_says_how(program, given, kind):
+def test_a_probe_that_fails_says_how(program, fields, kind):
     def speak_no_tls(sock, server):
         sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     with scripted(speak_no_tls) as server:
-        (_, answer), status = program(probe_order(server.port, **given), FORKED).rest()
+        (_, answer), status = program(probe_order(server.port, **fields), FORKED).rest()
     assert (status, answer["status"], answer["error"]) == (0, None, kind)
     assert answer["detail"]
     # TCP was accepted where only TLS failed.
@@ -175,9 +175,9 @@ def parent_of(order, *, says_alive=True):
         process.stdout.close()
 
 
-def open_order(server, **given):
+def open_order(server, **fields):
     load = {"model": "open", "rate_per_s": 100, "duration_s": 60}
-    return make_order(server.port, load=load, **given)
+    return make_order(server.port, load=load, **fields)
 
 
 def keeps_sending(server, for_s):
@@ -214,13 +214,13 @@ def test_without_the_field_the_parent_may_be_silent():
 
 
 def test_an_error_that_nobody_handles_ends_the_process_instead_of_a_part_of_the_load():
-    broken = (
+    code = (
         "import sys; from workers.injector.session import SessionWorker; sys.argv[1:] = [];"
         "SessionWorker.attempt = lambda *_: 1 / 0; import workers.injector.__main__"
     )
     with scripted(always(OK_REPLY)) as server:
         order = make_order(server.port, plan={"session": {"cookies": True}})
-        injector = Program(started((sys.executable, "-c", broken)), order)
+        injector = Program(launch((sys.executable, "-c", code)), order)
         injector.start()
         messages, status = injector.rest()
     assert (status, [each for each in messages if each["type"] == "end"]) == (1, [])

@@ -33,18 +33,9 @@ class Worker:
         self.request = SimpleNamespace(recorder=SimpleNamespace(read_stamps={}))
 
 
-@pytest.fixture
-def connected():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        ours = socket.create_connection(listener.getsockname())
-        theirs, _ = listener.accept()
-        with ours, theirs:
-            yield ours, theirs
-
-
 @sockets
-def test_the_kernel_tells_how_long_something_lay_unread(connected):
-    ours, theirs = connected
+def test_the_kernel_tells_how_long_something_lay_unread(ends):
+    ours, theirs = ends
     enable(ours)
     theirs.sendall(b"reply")
     time.sleep(0.05)
@@ -53,15 +44,15 @@ def test_the_kernel_tells_how_long_something_lay_unread(connected):
 
 
 @sockets
-def test_where_nothing_came_nothing_lay_unread(connected):
-    ours, _ = connected
+def test_where_nothing_came_nothing_lay_unread(ends):
+    ours, _ = ends
     ours.setblocking(False)
     assert unread_for_ns(ours) == 0
 
 
 @sockets
-def test_a_reset_is_not_swallowed_by_looking(connected):
-    ours, theirs = connected
+def test_a_reset_is_not_swallowed_by_looking(ends):
+    ours, theirs = ends
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     theirs.close()
     with pytest.raises(ConnectionResetError):
@@ -69,8 +60,8 @@ def test_a_reset_is_not_swallowed_by_looking(connected):
 
 
 @sockets
-def test_a_stamp_is_that_of_the_last_bytes_that_were_read(connected):
-    ours, theirs = connected
+def test_a_stamp_is_that_of_the_last_bytes_that_were_read(ends):
+    ours, theirs = ends
     connection, worker = Connection(ours), Worker()
     ReadSample(is_on=True).time(worker, connection, before_ns=7)
     theirs.sendall(b"one")
@@ -80,14 +71,14 @@ def test_a_stamp_is_that_of_the_last_bytes_that_were_read(connected):
     time.sleep(0.02)
     assert connection.recv(10) == b"onetwo"
     since_ns = time.monotonic_ns() - sent_ns
-    before_ns, looked = worker.request.recorder.read_stamps[worker.began]
+    before_ns, stamp = worker.request.recorder.read_stamps[worker.began]
     assert before_ns == 7
-    assert 20e6 <= waited_ns(looked) <= since_ns
+    assert 20e6 <= waited_ns(stamp) <= since_ns
 
 
 @sockets
-def test_only_the_attempt_that_was_chosen_is_timed(connected):
-    ours, theirs = connected
+def test_only_the_attempt_that_was_chosen_is_timed(ends):
+    ours, theirs = ends
     connection, worker = Connection(ours), Worker()
     plain = connection.recv
     worker.connection = connection
@@ -100,24 +91,24 @@ def test_only_the_attempt_that_was_chosen_is_timed(connected):
 
 
 @sockets
-def test_attempts_that_share_a_connection_have_the_stamp_of_what_is_read_at_once(connected):
-    ours, theirs = connected
-    connection, (one, other, gone) = Connection(ours), [Worker() for _ in range(3)]
+def test_attempts_that_share_a_connection_have_the_stamp_of_what_is_read_at_once(ends):
+    ours, theirs = ends
+    connection, (one, other, late) = Connection(ours), [Worker() for _ in range(3)]
     sample = ReadSample(is_on=True)
-    for began, worker in enumerate((one, other, gone), 1):
+    for began, worker in enumerate((one, other, late), 1):
         worker.began = began
         sample.time(worker, connection)
-    gone.began = 9
+    late.began = 9
     theirs.sendall(b"replies")
     assert connection.recv(10) == b"replies"
-    looked = [worker.request.recorder.read_stamps for worker in (one, other, gone)]
-    assert [list(each) for each in looked] == [[1], [2], []]
-    assert looked[0][1] == looked[1][2]
+    stamps = [worker.request.recorder.read_stamps for worker in (one, other, late)]
+    assert [list(each) for each in stamps] == [[1], [2], []]
+    assert stamps[0][1] == stamps[1][2]
 
 
 @sockets
-def test_all_are_timed_at_first_and_fewer_the_more_there_are(connected):
-    connection, worker = Connection(connected[0]), Worker()
+def test_all_are_timed_at_first_and_fewer_the_more_there_are(ends):
+    connection, worker = Connection(ends[0]), Worker()
     sample = ReadSample(is_on=True)
     masks = [sample.mask]
     for _ in range(20):
@@ -139,11 +130,11 @@ def test_what_is_off_stays_off():
     assert sample.mask == NONE
 
 
-def block_again_and_again():
-    """Of each 100 ms the event loop is away for 80."""
+def block_again_and_again(there_s=0.02, away_s=0.08):
+    """For so long the event loop is there, and away, in turns."""
     while True:
-        gevent.sleep(0.02)
-        time.sleep(0.08)
+        gevent.sleep(there_s)
+        time.sleep(away_s)
 
 
 @sockets
@@ -153,11 +144,11 @@ def test_a_reply_that_waits_for_a_blocked_event_loop_counts_as_the_injectors_tim
         total = measure(server.port, load={"model": "closed", "connections": 2, "duration_s": 2.5})
         total = total.total
         blocker.kill()
-    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
-    assert sampled.n == undelayed.n == total.count("ok")
-    assert sampled.sum_us == total.timing("response").sum_us
-    assert (sampled.sum_us - undelayed.sum_us) / sampled.n > 10_000
-    assert undelayed.min_us >= 19_000
+    whole, without = total.timing("sampled"), total.timing("undelayed")
+    assert whole.n == without.n == total.count("ok")
+    assert whole.sum_us == total.timing("response").sum_us
+    assert (whole.sum_us - without.sum_us) / whole.n > 10_000
+    assert without.min_us >= 19_000
 
 
 @sockets

@@ -25,7 +25,7 @@ DOUBT = re.compile(r"WARNING|ERROR|\s+(deviation|These) ")
 NUMBER = re.compile(r"[\d.]*\d%?|–")
 
 
-def mixed(*kinds):
+def in_turn(*kinds):
     """Each connection in its turn gets a reply (bytes), is reset, closed or left alone (names)."""
     turns, lock = itertools.cycle(kinds), threading.Lock()
 
@@ -50,8 +50,8 @@ def printed_by(*command: str) -> list[str]:
     return [line for line in done.stdout.splitlines() if line]
 
 
-def ours(style: str, port: int, **given) -> list[str]:
-    order = make_order(port, **given)
+def ours(style: str, port: int, **fields) -> list[str]:
+    order = make_order(port, **fields)
     report = run_here(order, lambda second: None).report(style, order)
     return [line for line in report.splitlines() if line]
 
@@ -79,8 +79,8 @@ def httperf_options():
 def compare_httperf(theirs: list[str], own: list[str]) -> None:
     assert theirs[0].startswith("httperf ")
     options = dict(itertools.pairwise(own[0].split()[1:]))
-    given = {f"{name}={value}" for name, value in options.items() if name.startswith("--")}
-    assert given <= set(theirs[0].split())
+    words = {f"{name}={value}" for name, value in options.items() if name.startswith("--")}
+    assert words <= set(theirs[0].split())
     own_lines = own[1 : len(theirs)]
     assert [form(line) for line in own_lines] == [form(line) for line in theirs[1:]]
     assert counts_of(own_lines) == counts_of(theirs)
@@ -95,10 +95,10 @@ def counts_of(lines: list[str]) -> list[str]:
 def test_httperf_s_counts_with_failures_of_each_kind(httperf_options):
     """Statuses are no errors, closes are resets, refused connections are connections."""
     kinds = (OK, OK, OK, FAULT, FAULT, FAULT, "reset", "closed", "silent", "silent")
-    with scripted(mixed(*kinds)) as server:
+    with scripted(in_turn(*kinds)) as server:
         port = str(server.port)
         theirs = printed_by("httperf", *httperf_options, "--port", port, "--timeout", "1")
-    with scripted(mixed(*kinds)) as server:
+    with scripted(in_turn(*kinds)) as server:
         own = ours(
             "httperf", server.port, mode="new", load=ARRIVING, timeouts=dict.fromkeys(LIMITS, 1)
         )
@@ -122,14 +122,13 @@ def test_httperf_s_lines_where_all_are_refused(httperf_options):
 def compare_ab(theirs: list[str], own: list[str]) -> None:
     """All of ab's lines are there, in its order; those without a mark have its figures."""
     begin = next(n for n, line in enumerate(theirs) if line.startswith("Server Software"))
-    expected = [label(line) for line in theirs[begin:] if not DOUBT.match(line)]
-    found = [label(line) for line in own]
-    assert [each for each in found if each in expected] == expected
+    labels = [label(line) for line in theirs[begin:] if not DOUBT.match(line)]
+    own_labels = [label(line) for line in own]
+    assert [each for each in own_labels if each in labels] == labels
     counts = ("Server", "SSL/TLS", "TLS Server", "Document", "Concurrency", "Complete", "Non-2xx")
-    unmarked = [
-        line for line in lines_of(own, *counts, "Total tr", "HTML") if not MARK.search(line)
-    ]
-    assert set(unmarked) <= set(lines_of(theirs, *counts, "Total tr", "HTML"))
+    counts += ("Total tr", "HTML")
+    figures = {line for line in lines_of(own, *counts) if not MARK.search(line)}
+    assert figures <= set(lines_of(theirs, *counts))
 
 
 def label(line: str) -> str:
@@ -140,10 +139,10 @@ def label(line: str) -> str:
 
 def test_ab_s_lines_with_failures():
     kinds = (OK, OK, FAULT, "reset", "closed")
-    with scripted(mixed(*kinds)) as server:
+    with scripted(in_turn(*kinds)) as server:
         address = f"http://127.0.0.1:{server.port}/"
         theirs = printed_by("ab", "-r", "-n", "50", "-c", "1", address)
-    with scripted(mixed(*kinds)) as server:
+    with scripted(in_turn(*kinds)) as server:
         own = ours("ab", server.port, mode="new", load=closed(50))
     own = [line.replace(str(server.port), address.split(":")[2][:-1]) for line in own]
     compare_ab(theirs, own)

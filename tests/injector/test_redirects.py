@@ -37,7 +37,7 @@ def lines_of(server):
 def header(request, name):
     lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
     pairs = (line.split(": ", 1) for line in lines)
-    return next((value for given, value in pairs if given.lower() == name.lower()), None)
+    return next((value for key, value in pairs if key.lower() == name.lower()), None)
 
 
 def test_a_request_ends_with_the_reply_behind_its_redirects():
@@ -106,9 +106,9 @@ def test_method_and_body_follow_as_in_a_browser():
         with scripted(routes({"/a": reply, "/b": end})) as server:
             total = measure(server.port, steps=[step], plan=SAME).total
         assert (total.count("ok"), lines_of(server)[1]) == (1, f"{after} /b")
-        kept = after == method
-        assert header(server.requests[1], "Content-Type") == ("text/x" if kept else None)
-        assert server.requests[1].endswith(b"hello") == (kept and method != "HEAD")
+        is_same = after == method
+        assert header(server.requests[1], "Content-Type") == ("text/x" if is_same else None)
+        assert server.requests[1].endswith(b"hello") == (is_same and method != "HEAD")
 
 
 def test_too_many_redirects_are_a_failure_of_their_own():
@@ -248,11 +248,11 @@ def test_a_place_that_is_proven_for_one_name_is_not_for_another():
         replies["/a"] = to(f"http://localhost:{server.port}/b")
         hosts = {"": ["10.0.0.0/8"]}
         policy = {"allow": ["127.0.0.0/8"], "hosts": hosts}
-        refused = measure(server.port, path="/a", plan=ALL, policy=policy).total
+        before = measure(server.port, path="/a", plan=ALL, policy=policy).total
         hosts["localhost"] = ["127.0.0.0/8", "::1/128"]
-        followed = measure(server.port, path="/a", plan=ALL, policy=policy).total
-    assert refused.errors == {Kind.ADDRESS_REFUSED: 1}
-    assert followed.count("ok") == 1
+        after = measure(server.port, path="/a", plan=ALL, policy=policy).total
+    assert before.errors == {Kind.ADDRESS_REFUSED: 1}
+    assert after.count("ok") == 1
 
 
 def test_a_server_of_the_installation_is_no_place_for_a_redirect():
@@ -292,32 +292,32 @@ def test_sessions_that_arrive_follow_and_count_their_own_requests():
     assert server.n_connections == 4
 
 
-def probed(port, **given):
-    order = probe_order(port, **{"path": "/a", "redirects": "all"} | given)
+def probe_of(port, **fields):
+    order = probe_order(port, **{"path": "/a", "redirects": "all"} | fields)
     return probe.run(Order.from_json(order))
 
 
 def test_a_single_request_shows_each_redirect_on_its_way():
     with two_servers("/b?x=1") as (server, other):
-        answer = probed(server.port)
+        answer = probe_of(server.port)
     assert (answer["status"], answer["error"]) == (200, None)
     assert answer["url"] == f"http://127.0.0.1:{other.port}/b?x=1"
-    (passed,) = answer["redirects"]
-    assert (passed["status"], passed["url"]) == (302, f"http://127.0.0.1:{server.port}/a")
-    assert answer["parts_us"]["redirects"] == passed["response_us"]
+    (redirect,) = answer["redirects"]
+    assert (redirect["status"], redirect["url"]) == (302, f"http://127.0.0.1:{server.port}/a")
+    assert answer["parts_us"]["redirects"] == redirect["response_us"]
     assert sum(answer["parts_us"].values()) == answer["response_us"]
     assert header(other.requests[0], "Host") == f"127.0.0.1:{other.port}"
 
 
 def test_a_single_request_keeps_credentials_and_addresses_as_a_run_does():
     with two_servers() as (server, other):
-        given = {"auth": {"kind": "bearer"}, "secrets": {"auth": "s3cret"}}
-        assert probed(server.port, **given)["status"] == 200
-        refused = probed(server.port, policy={"allow": [f"127.0.0.1/32:{server.port}"]})
+        fields = {"auth": {"kind": "bearer"}, "secrets": {"auth": "s3cret"}}
+        assert probe_of(server.port, **fields)["status"] == 200
+        refusal = probe_of(server.port, policy={"allow": [f"127.0.0.1/32:{server.port}"]})
     assert header(server.requests[0], "Authorization") == "Bearer s3cret"
     assert [header(each, "Authorization") for each in other.requests] == [None]
-    assert refused["error"] == Kind.ADDRESS_REFUSED
-    assert refused["detail"].endswith(f"after a redirect to http://127.0.0.1:{other.port}")
+    assert refusal["error"] == Kind.ADDRESS_REFUSED
+    assert refusal["detail"].endswith(f"after a redirect to http://127.0.0.1:{other.port}")
 
 
 def test_a_single_request_gives_up_a_circle_unless_a_cookie_breaks_it():
@@ -327,9 +327,9 @@ def test_a_single_request_gives_up_a_circle_unless_a_cookie_breaks_it():
             sock.sendall(OK_REPLY if has_cookie else to("/a", 302, "Set-Cookie: seen=1; Path=/"))
 
     with scripted(script) as server:
-        circle, broken = probed(server.port), probed(server.port, cookies=True)
+        circle, way_out = probe_of(server.port), probe_of(server.port, cookies=True)
     assert (circle["error"], len(circle["redirects"])) == (Kind.REDIRECT_FAILED, 10)
-    assert (broken["status"], broken["error"], len(broken["redirects"])) == (200, None, 1)
+    assert (way_out["status"], way_out["error"], len(way_out["redirects"])) == (200, None, 1)
 
 
 def test_a_chain_that_comes_back_goes_on_the_user_s_own_connection_again():
@@ -346,11 +346,11 @@ def test_a_chain_that_comes_back_goes_on_the_user_s_own_connection_again():
 
 
 def test_each_connection_to_another_name_is_looked_up_where_the_plan_says_so(monkeypatch):
-    asked = []
+    hosts = []
     answers = {"other.example": ["127.0.0.1"]}
 
     def look_up(host, port):
-        asked.append(host)
+        hosts.append(host)
         return answers[host]
 
     monkeypatch.setattr(lookup, "look_up", look_up)
@@ -358,11 +358,11 @@ def test_each_connection_to_another_name_is_looked_up_where_the_plan_says_so(mon
         reply = to(f"http://other.example:{other.port}/")
         with scripted(routes({"/a": reply})) as server:
             once = measure(server.port, path="/a", load=closed(5), plan=ALL, mode="new").total
-            n_once = len(asked)
+            n_once = len(hosts)
             plan = {**ALL, "resolve": "per_connection"}
             each = measure(server.port, path="/a", load=closed(5), plan=plan, mode="new").total
     assert (once.count("ok"), n_once, once.timing("dns").n) == (5, 1, 1)
-    assert (each.count("ok"), len(asked) - n_once, each.timing("dns").n) == (5, 5, 5)
+    assert (each.count("ok"), len(hosts) - n_once, each.timing("dns").n) == (5, 5, 5)
     for total in (once, each):
         parts = sum(total.timing(part).sum_us for part in PARTS)
         assert total.timing("response").sum_us == parts
@@ -385,6 +385,6 @@ def test_a_host_that_is_pinned_stays_pinned_on_its_other_ports(monkeypatch):
     with scripted(routes({})) as other:
         reply = to(f"http://shop.example:{other.port}/")
         with scripted(routes({"/a": reply})) as server:
-            given = {"host": "shop.example", "address": "127.0.0.1"}
-            total = measure(server.port, path="/a", plan=ALL, **given).total
+            fields = {"host": "shop.example", "address": "127.0.0.1"}
+            total = measure(server.port, path="/a", plan=ALL, **fields).total
     assert (total.count("ok"), other.n_requests) == (1, 1)

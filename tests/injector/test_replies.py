@@ -7,7 +7,7 @@ import time
 import pytest
 
 from campaigns.domain.metrics.outcomes import Kind
-from tests.injector.servers import OK_REPLY, against, always, closed, measure, measured, scripted
+from tests.injector.servers import OK_REPLY, against, always, closed, measure, scripted, tally
 from workers.injector import connection
 from workers.injector.attempt import Worker
 
@@ -33,7 +33,7 @@ def test_it_reads_a_reply():
     for byte_by_byte in [False, True]:
         for name in GOOD:
             pieces = [bytes([byte]) for byte in GOOD[name]] if byte_by_byte else [GOOD[name]]
-            total, _ = measured(always(*pieces), load=closed(3))
+            total, _ = tally(always(*pieces), load=closed(3))
             assert (total.count("ok"), total.errors) == (3, {})
             assert total.count("connections_opened") == 1
             assert total.count("bytes_received") == 3 * len(GOOD[name])
@@ -48,7 +48,7 @@ def test_head_body_and_framing_are_counted_apart():
         ("trailers", b"x", b"1\r\n\r\n0\r\nDigest: a\r\n\r\n"),
         ("interim replies", b"ok", b""),
     ]:
-        total, _ = measured(always(GOOD[name]), load=closed(5))
+        total, _ = tally(always(GOOD[name]), load=closed(5))
         head = len(GOOD[name]) - len(body) - len(framing)
         assert total.count("head_received") == 5 * head, "interim heads included"
         assert total.count("body_received") == 5 * len(body)
@@ -68,7 +68,7 @@ def test_a_connection_is_not_used_again_where_the_server_will_close_it():
         b"HTTP/1.1 200 OK\r\nConnection: X-A ,\tClose\t\r\n",
         b"HTTP/1.0 200 OK\r\n",
     ]:
-        total, server = measured(always(head + b"Content-Length: 2\r\n\r\nok"), load=closed(3))
+        total, server = tally(always(head + b"Content-Length: 2\r\n\r\nok"), load=closed(3))
         assert (total.count("ok"), server.n_connections) == (3, 3)
 
 
@@ -90,19 +90,19 @@ def test_an_interim_reply_is_never_taken_for_the_final_one_of_the_same_size():
         sock.sendall(interim)
         server.read_request(sock)
 
-    total, _ = measured(script, load=closed(2), timeouts={"total_s": 0.3, **SHORT})
+    total, _ = tally(script, load=closed(2), timeouts={"total_s": 0.3, **SHORT})
     assert (total.count("ok"), total.errors) == (1, {"body_timeout": 1})
 
 
 def test_a_large_body_comes_in_many_pieces():
     body = b"x" * 3_000_000
     reply = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    total, _ = measured(always(reply), load=closed(2))
+    total, _ = tally(always(reply), load=closed(2))
     assert (total.count("ok"), total.count("bytes_received")) == (2, 2 * len(reply))
 
 
 def test_a_large_request_is_written_in_many_pieces():
-    total, server = measured(always(OK_REPLY), method="POST", body="x" * 1_000_000, load=closed(2))
+    total, server = tally(always(OK_REPLY), method="POST", body="x" * 1_000_000, load=closed(2))
     assert total.count("ok") == 2
     assert server.requests[1].endswith(b"x" * 1000)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
@@ -121,7 +121,7 @@ def test_a_connection_is_kept_only_where_both_sides_say_so():
         (b"HTTP/1.0 200 OK\r\n" + LENGTH, 3),
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + LENGTH, 3),
     ]:
-        total, server = measured(always(reply), load=closed(3), plan=HTTP_1_0)
+        total, server = tally(always(reply), load=closed(3), plan=HTTP_1_0)
         assert (total.count("ok"), server.n_connections) == (3, n_connections)
         assert all(b" HTTP/1.0\r\n" in request for request in server.requests)
         assert all(b"\r\nConnection: keep-alive\r\n" in request for request in server.requests)
@@ -129,7 +129,7 @@ def test_a_connection_is_kept_only_where_both_sides_say_so():
 
 def test_a_connection_used_once_needs_no_word_for_it():
     script = always(b"HTTP/1.0 200 OK\r\n\r\nuntil the end", then_close=True)
-    total, server = measured(script, mode="new", load=closed(3), plan=HTTP_1_0)
+    total, server = tally(script, mode="new", load=closed(3), plan=HTTP_1_0)
     assert (total.count("ok"), server.n_connections) == (3, 3)
     assert not any(b"Connection:" in request for request in server.requests)
 
@@ -141,14 +141,14 @@ REFUSAL = b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy"
 @pytest.fixture
 def attempts(monkeypatch):
     """The attempts that workers make themselves."""
-    made, attempt = [], Worker.attempt
+    starts, attempt = [], Worker.attempt
 
-    def counted(self, request, intended, start):
-        made.append(start)
-        return attempt(self, request, intended, start)
+    def count(self, request, due, start):
+        starts.append(start)
+        return attempt(self, request, due, start)
 
-    monkeypatch.setattr(Worker, "attempt", counted)
-    return made
+    monkeypatch.setattr(Worker, "attempt", count)
+    return starts
 
 
 def each_third(reply):
@@ -164,7 +164,7 @@ def each_third(reply):
 
 
 def test_only_the_first_attempt_of_each_connection_needs_its_worker(attempts):
-    total, server = measured(always(OK_REPLY), load=closed(400, 4))
+    total, server = tally(always(OK_REPLY), load=closed(400, 4))
     assert (total.count("ok"), total.count("started"), server.n_requests) == (400, 400, 400)
     # And one more where another worker had taken what the first reply of this one taught.
     assert len(attempts) <= 8
@@ -177,7 +177,7 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
             time.sleep(0.02)  # the server's slowness
             sock.sendall(OK_REPLY)
 
-    total, _ = measured(slow, load=closed(10))
+    total, _ = tally(slow, load=closed(10))
     assert total.timing("response").percentile_us(1_000) >= 20_000
     # A server may begin before its client knows that all was sent.
     assert total.timing("wait").percentile_us(1_000) >= 10_000
@@ -186,7 +186,7 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
 
 def test_a_reply_unlike_the_one_before_is_as_good():
     for reply in [LONGER_REPLY, OK_REPLY[:-2] + b"no"]:
-        total, server = measured(each_third(reply), load=closed(90))
+        total, server = tally(each_third(reply), load=closed(90))
         assert (total.count("ok"), total.errors, server.n_connections) == (90, {}, 1)
         assert total.count("bytes_received") == 60 * len(OK_REPLY) + 30 * len(reply)
 
@@ -203,19 +203,19 @@ def test_a_reply_in_pieces_is_read_to_its_end():
                 sock.sendall(OK_REPLY[at : at + 16])
                 time.sleep(0.002)
 
-    total, server = measured(dripping, load=closed(30))
+    total, server = tally(dripping, load=closed(30))
     assert (total.count("ok"), total.errors, server.n_connections) == (30, {}, 1)
     assert total.count("bytes_received") == 30 * len(OK_REPLY)
 
 
 def test_a_status_that_is_not_expected_fails_and_the_load_goes_on():
-    total, server = measured(each_third(REFUSAL), load=closed(90))
+    total, server = tally(each_third(REFUSAL), load=closed(90))
     assert (total.count("ok"), total.errors) == (60, {Kind.STATUS_UNEXPECTED: 30})
     assert server.n_connections == 1
 
 
 def test_a_byte_too_many_fails_the_attempt_and_its_connection():
-    total, server = measured(each_third(OK_REPLY + b"!"), load=closed(30))
+    total, server = tally(each_third(OK_REPLY + b"!"), load=closed(30))
     assert total.errors == {Kind.HTTP_PARSE: 10}
     assert (total.count("ok"), server.n_connections) == (20, 10)
 
@@ -236,7 +236,7 @@ def test_a_request_that_does_not_fit_into_the_socket_is_sent_whole(monkeypatch, 
             return super().send(data[: at_first or None])
 
     monkeypatch.setattr(connection, "Socket", Narrow)
-    total, server = measured(always(OK_REPLY), method="POST", body="all of it", load=closed(20, 2))
+    total, server = tally(always(OK_REPLY), method="POST", body="all of it", load=closed(20, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (20, {}, 2)
     assert all(request.endswith(b"all of it") for request in server.requests)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
@@ -246,13 +246,13 @@ def test_the_steps_of_a_plan_take_turns_in_the_hub(attempts):
     steps = [{"method": "GET", "path": path, "body": ""} for path in ("/a", "/b", "/c")]
     with scripted(always(OK_REPLY)) as server:
         measure(server.port, steps=steps, load=closed(90))
-    asked = [request.split()[1] for request in server.requests]
-    assert asked == [b"/a", b"/b", b"/c"] * 30
+    paths = [request.split()[1] for request in server.requests]
+    assert paths == [b"/a", b"/b", b"/c"] * 30
     assert len(attempts) <= 4
 
 
 def test_tls_is_no_exception(server_tls, attempts):
-    total, server = measured(always(OK_REPLY), server_tls, scheme="https", load=closed(200, 2))
+    total, server = tally(always(OK_REPLY), server_tls, scheme="https", load=closed(200, 2))
     assert (total.count("ok"), total.errors, server.n_connections) == (200, {}, 2)
     assert len(attempts) <= 4
 
@@ -325,14 +325,14 @@ def test_values_of_variables_are_in_neither_the_request_nor_the_reply():
 
 
 def test_hostile_bodies_are_kept_as_text_that_can_be_stored():
-    for body, shown in [
+    for body, text in [
         (b"<script>alert(1)</script>", "<script>alert(1)</script>"),
         (b"\x00\x07\x1b[31m\xff\xfe", "\\x00\\x07\\x1b[31m\\ufffd\\ufffd"),
     ]:
         with scripted(always(not_found(body))) as server:
             (example,) = examples_of(measure(server.port, load=closed(1)))
-        kept = example["reply"].partition("\n\n")[2]
-        assert kept.encode("unicode_escape").decode().replace("\\\\", "\\") == shown
+        reply = example["reply"].partition("\n\n")[2]
+        assert reply.encode("unicode_escape").decode().replace("\\\\", "\\") == text
 
 
 def test_of_a_large_body_only_the_beginning_is_kept():

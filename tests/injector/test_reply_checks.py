@@ -16,6 +16,7 @@ from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.reply_rules import parse_check, parse_extract
 from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import Scripted, against, always, closed, measure
+from tests.injector.test_replies import examples_of
 from workers.injector.reply_check import BODY_BYTES, PATTERN_BYTES
 
 DOCUMENT = {
@@ -45,27 +46,23 @@ def answering(**bodies: bytes):
     return script
 
 
-def step(path: str = "/a", check: str = "", **given) -> dict:
+def step(path: str = "/a", check: str = "", **fields) -> dict:
     lines = [check] if check else []
-    return {"path": path, "checks": [parse_check(line) for line in lines], **given}
+    return {"path": path, "checks": [parse_check(line) for line in lines], **fields}
 
 
-def h2_against(body: bytes, **given):
+def h2_against(body: bytes, **fields):
     """(what a load over HTTP/2 came to, its paths); each reply has this body."""
 
     def answer(headers, _):
         return 200, [("content-length", str(len(body)))], body
 
     with h2_server(answer) as (server, answers):
-        return measure(server.port, plan={"http_version": "2"}, **given), answers.by_path
+        return measure(server.port, plan={"http_version": "2"}, **fields), answers.by_path
 
 
 def paths(server: Scripted) -> Counter:
     return Counter(request.split()[1].decode() for request in server.requests)
-
-
-def examples(result) -> list[dict]:
-    return [each for second in result.seconds for each in second.examples]
 
 
 # --- a value that is missing ---------------------------------------------------------------------
@@ -82,7 +79,7 @@ def test_a_reply_without_a_value_that_is_needed_is_a_failure_and_nothing_is_sent
             assert set(server_paths) == {"/a"}
         assert result.total.errors == {"value_missing": 4}
         assert result.total.statuses == {"200": 4}
-        (example, *_) = examples(result)
+        (example, *_) = examples_of(result)
         assert 'expected id = body: "id":"(\\d+)"; the body begins: <p>busy' in example["detail"]
         assert example["reply"].endswith("<p>busy")
 
@@ -165,18 +162,18 @@ def test_a_check_that_does_not_hold_fails_the_request_and_says_what_came():
         result, _ = against(script, steps=[step(check=line)], load=closed(3))
         assert result.total.errors == ({"check_failed": 3} if came else {})
         rows = [each.details for each in result.measurement.failures]
-        assert rows == ([{f"expected {parsed(line)}": 3}] if came else [])
+        assert rows == ([{f"expected {normal(line)}": 3}] if came else [])
         if came:
-            assert examples(result)[0]["detail"].startswith(f"expected {parsed(line)}; {came}")
+            assert examples_of(result)[0]["detail"].startswith(f"expected {normal(line)}; {came}")
 
 
-def parsed(line: str) -> str:
+def normal(line: str) -> str:
     return line.replace("= ok", '= "ok"')
 
 
 def test_every_way_of_sending_checks_its_replies():
     """Each second reply is wrong, with the same head and length as a right one."""
-    for given in [
+    for fields in [
         {"plan": {"session": {"cookies": True}}},
         {"plan": {"session": {"pipeline_depth": 2}}},
         {"load": {"model": "open", "rate_per_s": 500, "requests": 10}},
@@ -187,8 +184,8 @@ def test_every_way_of_sending_checks_its_replies():
             while server.read_request(sock) is not None:
                 sock.sendall(reply(b"wrong" if server.n_requests % 2 == 0 else b"right"))
 
-        load = given.get("load", closed(10))
-        result, _ = against(script, steps=[step(check="text: right")], **{**given, "load": load})
+        load = fields.get("load", closed(10))
+        result, _ = against(script, steps=[step(check="text: right")], **{**fields, "load": load})
         assert result.total.count("ok") == 5
         assert result.total.errors == {"check_failed": 5}
         (row,) = result.measurement.failures
@@ -227,17 +224,15 @@ def test_an_encoded_body_is_decoded_for_checks_and_values():
             ("br, gzip", lambda data: gzip.compress(brotli.compress(data))),
         ]:
             body = pack(json.dumps(DOCUMENT).encode())
-            encoded = reply(body, f"Content-Encoding: {coding}")
+            page = reply(body, f"Content-Encoding: {coding}")
             if is_chunked:
-                head = (
-                    encoded.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
-                )
+                head = page.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
                 parts = [body[at : at + 5] for at in range(0, len(body), 5)]
-                encoded = head + b"".join(
+                page = head + b"".join(
                     b"%x\r\n%s\r\n" % (len(part), part) for part in (*parts, b"")
                 )
             taking = step(check="text: 12345", extract=[parse_extract("id = json: $.items[0].id")])
-            script = answering(a=encoded, item=reply(b"it"))
+            script = answering(a=page, item=reply(b"it"))
             result, server = against(script, steps=[taking, step("/item/${id}")], load=closed(6))
             assert result.total.errors == {}
             assert paths(server) == {"/a": 3, "/item/12345": 3}
@@ -253,7 +248,7 @@ def test_a_body_that_cannot_be_decoded_fails_its_checks():
         script = always(reply(body, f"Content-Encoding: {coding}"))
         result, _ = against(script, steps=[step(check="text: fine")], load=closed(1))
         assert result.total.errors == {"check_failed": 1}
-        assert came in examples(result)[0]["detail"]
+        assert came in examples_of(result)[0]["detail"]
         (row,) = result.measurement.failures
         assert row.details == {f"expected text: fine ({came})": 1}
 
@@ -276,7 +271,7 @@ def test_json_that_is_not_utf_8_fails_its_check_and_says_so():
     script = always(reply(b'{"id":"\xfc"}'))
     result, _ = against(script, steps=[taking, step("/${id}")], load=closed(1))
     assert result.total.errors == {"value_missing": 1}
-    assert "the body is no JSON" in examples(result)[0]["detail"]
+    assert "the body is no JSON" in examples_of(result)[0]["detail"]
 
 
 def test_a_charset_that_is_none_is_read_as_utf_8():

@@ -68,8 +68,8 @@ def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None, 
     return order, LocalRun(Plan.from_json(order["plan"]), rows, [end], started_at=1.7e9)
 
 
-def report(style, *seconds, **given):
-    order, result = result_of(*seconds, **given)
+def report(style, *seconds, **fields):
+    order, result = result_of(*seconds, **fields)
     return result.report(style, order)
 
 
@@ -106,12 +106,9 @@ def test_ab_has_the_size_of_the_document_and_of_all_bodies():
 
 
 def test_ab_says_that_a_document_varies_instead_of_failing_its_replies():
-    varied = second(0, [10_000] * 100)
-    varied.counters |= {
-        "body_received": 50 * 370 + 50 * 380,
-        "body_squares": 50 * (370**2 + 380**2),
-    }
-    text = report("ab", varied)
+    row = second(0, [10_000] * 100)
+    row.counters |= {"body_received": 50 * 370 + 50 * 380, "body_squares": 50 * (370**2 + 380**2)}
+    text = report("ab", row)
     assert line(text, "Document Length").startswith("Document Length:        375.0 bytes [")
     assert "] mean, varies by 5.0" in text
 
@@ -239,12 +236,12 @@ def test_the_rate_that_was_sent_leaves_out_the_wait_for_the_last_replies():
 
 def read_log(path, tag):
     reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000, 3))
-    found = []
+    histograms = []
     while (each := reader.get_next_interval_histogram()) is not None:
         if each.get_tag() == tag:
-            found.append(each)
+            histograms.append(each)
     reader.close()
-    return reader, found
+    return reader, histograms
 
 
 def test_the_log_is_read_by_the_hdrhistogram_package(tmp_path):
@@ -318,8 +315,8 @@ def test_httperf_has_its_session_group_where_sessions_arrived():
 def test_the_object_has_the_figures_of_sessions():
     session = {"calls_per_session": 5}
     _, result = result_of(*seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
-    seen = result.to_json()["sessions"]
-    assert (seen["started"], seen["ok"], seen["lengths"]) == (36, 24, {"2": 6, "5": 24})
+    sessions = result.to_json()["sessions"]
+    assert (sessions["started"], sessions["ok"], sessions["lengths"]) == (36, 24, {"2": 6, "5": 24})
     assert result.to_json()["timings_ms"]["session"]["mean"] == 2000
     _, without = result_of(second(0, [10_000] * 9))
     assert "sessions" not in without.to_json()

@@ -14,18 +14,18 @@ from workers.injector.request_keeper import RequestKeeper
 S, US = 10**9, 10**3
 
 
-def attempt(start, took_us, intended=None):
+def attempt(start, took_us, due=None):
     end = start + took_us * US
-    times = {"intended": start if intended is None else intended, "start": start, "end": end}
+    times = {"intended": start if due is None else due, "start": start, "end": end}
     row = times | {"sent": start + 5 * US, "first": end, "status": 200}
     return tuple(row.get(name, 0) for name in FIELDS)
 
 
 def recorders_with(keeper, n_steps=1):
-    found = [StepRecorder(step, 80, is_scheduled=True) for step in range(n_steps)]
-    for recorder in found:
+    recorders = [StepRecorder(step, 80, is_scheduled=True) for step in range(n_steps)]
+    for recorder in recorders:
         recorder.keeper = keeper
-    return found
+    return recorders
 
 
 def kept_of(keeper) -> KeptRequests:
@@ -41,20 +41,20 @@ def test_the_slowest_have_the_numbers_in_which_they_were_begun(most):
     by_end = sorted(zip(starts, took_us, strict=True), key=lambda each: each[0] + each[1] * US)
     keeper = RequestKeeper(most)
     recorders = recorders_with(keeper, n_steps=3)
-    ended = 0
+    nth = 0
     for second in range(25):
-        while ended < len(by_end) and by_end[ended][0] + by_end[ended][1] * US < (second + 1) * S:
-            start, took = by_end[ended]
-            recorders[ended % 3].record(attempt(start, took))
-            ended += 1
+        while nth < len(by_end) and by_end[nth][0] + by_end[nth][1] * US < (second + 1) * S:
+            start, took = by_end[nth]
+            recorders[nth % 3].record(attempt(start, took))
+            nth += 1
         for recorder in recorders:
             recorder.compact()
-        under_way = [start for start, _ in by_end[ended:] if start < (second + 1) * S]
+        under_way = [start for start, _ in by_end[nth:] if start < (second + 1) * S]
         keeper.settle(min(under_way, default=(second + 1) * S))
-    kept = kept_of(keeper)
-    assert not kept.is_all
+    requests = kept_of(keeper)
+    assert not requests.is_all
     slowest = sorted(range(3000), key=lambda n: -took_us[n])[:10]
-    assert {(row.number, row.response_us) for row in kept.rows} == {
+    assert {(row.number, row.response_us) for row in requests.rows} == {
         (n + 1, took_us[n]) for n in slowest
     }
 
@@ -65,15 +65,15 @@ def test_few_are_kept_whole_with_their_parts_and_the_warm_up_apart():
     [recorder] = recorders_with(keeper)
     recorder.zero_ns = 10 * S
     for start in (9 * S, 12 * S, 11 * S):
-        recorder.record(attempt(start, 2000, intended=start - 50 * US))
+        recorder.record(attempt(start, 2000, due=start - 50 * US))
     recorder.record(attempt(10 * S - US, 500))
     recorder.compact()
-    kept = kept_of(keeper)
-    assert kept.is_all
-    assert [(row.number, row.start_us) for row in kept.rows] == [
+    requests = kept_of(keeper)
+    assert requests.is_all
+    assert [(row.number, row.start_us) for row in requests.rows] == [
         (None, -1_000_000), (1, 1_000_000), (2, 2_000_000),
     ]  # fmt: skip
-    row = kept.rows[1]
+    row = requests.rows[1]
     assert row.parts_us == {"lateness": 50, "send": 5, "wait": 1995, "receive": 0}
     assert row.response_us == sum(row.parts_us.values())
 
@@ -109,8 +109,8 @@ def test_an_injector_tells_each_request_of_a_short_run_before_its_end(program):
         injector.start()
         lines, _ = injector.rest()
     [line] = injector.requests
-    kept = KeptRequests.from_line(line)
-    assert kept.is_all
-    assert [row.number for row in kept.rows] == list(range(1, 41))
-    assert all(row.response_us == sum(row.parts_us.values()) for row in kept.rows)
+    requests = KeptRequests.from_line(line)
+    assert requests.is_all
+    assert [row.number for row in requests.rows] == list(range(1, 41))
+    assert all(row.response_us == sum(row.parts_us.values()) for row in requests.rows)
     assert lines[-1]["type"] == "end"

@@ -33,24 +33,24 @@ def test_a_host_of_its_own_is_sent_in_place_of_the_endpoints_and_once():
 
 
 @pytest.fixture
-def announced(server_tls):
+def server_names(server_tls):
     """The names that clients announced to `server_tls`."""
     names = []
     server_tls.sni_callback = lambda sock, server_name, context: names.append(server_name)
     return names
 
 
-def test_over_http_2_it_is_the_authority(server_tls, announced):
+def test_over_http_2_it_is_the_authority(server_tls, server_names):
     step = {"method": "PURGE", "path": "/", "headers": [["Host", "b.example"]]}
     with h2_server(tls=server_tls) as (server, answers):
         measure(server.port, scheme="https", steps=[step], plan={"http_version": "2"})
-    (head,) = answers.seen
+    (head,) = answers.requests
     assert (head[":authority"], head[":method"]) == ("b.example", "PURGE")
     assert "host" not in head
-    assert announced == [None]
+    assert server_names == [None]
 
 
-def test_a_name_that_is_pinned_is_looked_up_nowhere(monkeypatch, server_tls, announced):
+def test_a_name_that_is_pinned_is_looked_up_nowhere(monkeypatch, server_tls, server_names):
     monkeypatch.setattr(guard, "look_up", lambda host, port: [host])
     with scripted(always(OK_REPLY), server_tls) as server:
         result = measure(
@@ -63,7 +63,7 @@ def test_a_name_that_is_pinned_is_looked_up_nowhere(monkeypatch, server_tls, ann
         )
     assert result.total.count("ok") == 2
     assert server.requests[0].splitlines()[1] == f"Host: shop.example:{server.port}".encode()
-    assert announced == ["shop.example"]
+    assert server_names == ["shop.example"]
 
 
 def test_the_pinned_address_is_vetted_as_any_other():
@@ -82,9 +82,9 @@ def body_of(request: bytes) -> tuple[str, bytes]:
 
 
 def test_a_file_is_sent_to_the_byte_whether_it_is_in_the_plan_or_beside_it():
-    encoded = base64.b64encode(BYTES).decode()
+    text = base64.b64encode(BYTES).decode()
     digest = Blob.of(BYTES).to_json()
-    for file, beside in ((encoded, {}), (digest, {"bodies": {digest["sha256"]: encoded}})):
+    for file, beside in ((text, {}), (digest, {"bodies": {digest["sha256"]: text}})):
         step = {"method": "PUT", "path": "/", "body_file": file}
         _, server = against(always(OK_REPLY), steps=[step], **beside)
         assert body_of(server.requests[0]) == ("", BYTES)
@@ -148,9 +148,9 @@ def test_eight_mebibytes_go_over_either_version(server_tls):
 
 def test_a_byte_more_is_refused():
     step = {"path": "/", "body_file": base64.b64encode(bytes(MAX_FILE_BYTES + 1)).decode()}
-    with pytest.raises(InvalidPlan) as refused:
+    with pytest.raises(InvalidPlan) as refusal:
         Plan.from_json({**plan_spec(), "steps": [step]})
-    assert "at most 8,388,608 bytes" in refused.value.errors["steps.0.body_file"]
+    assert "at most 8,388,608 bytes" in refusal.value.errors["steps.0.body_file"]
 
 
 def test_a_large_body_lets_others_have_their_turns(monkeypatch):

@@ -14,21 +14,13 @@ from tests.injector.servers import (
     closed,
     make_order,
     measure,
-    measured,
     scripted,
+    tally,
 )
+from tests.injector.test_loads import Arrivals
 from workers.injector.order import Order, Refusal
 
 SEQUENTIAL = {"model": "sequential", "requests": 6}
-
-
-def timed(arrivals: list[float]):
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            arrivals.append(time.monotonic())
-            sock.sendall(OK_REPLY)
-
-    return script
 
 
 def session(**fields):
@@ -46,7 +38,7 @@ def test_a_cookie_that_is_too_large_to_keep_has_a_note():
 
 
 def test_a_connection_ends_after_its_calls_and_says_so_in_the_last():
-    total, server = measured(always(OK_REPLY), load=closed(7), plan=session(calls_per_connection=3))
+    total, server = tally(always(OK_REPLY), load=closed(7), plan=session(calls_per_connection=3))
     assert (total.count("ok"), server.n_connections) == (7, 3)
     says_close = [b"Connection: close" in request for request in server.requests]
     assert says_close == [False, False, True, False, False, True, False]
@@ -63,7 +55,7 @@ def test_calls_are_counted_anew_where_the_server_closed_meanwhile():
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
         sock.sendall(OK_REPLY)
 
-    total, _ = measured(two_replies_each, load=closed(6), plan=session(calls_per_connection=3))
+    total, _ = tally(two_replies_each, load=closed(6), plan=session(calls_per_connection=3))
     assert (total.count("ok"), total.errors) == (6, {})
 
 
@@ -72,10 +64,9 @@ def test_think_time_lies_between_requests_and_in_no_measured_time():
         {"kind": "constant", "mean_s": 0.1},
         {"kind": "uniform", "min_s": 0.1, "max_s": 0.11},
     ]:
-        arrivals: list[float] = []
-        plan = session(think_time=think)
-        total, server = measured(timed(arrivals), load=SEQUENTIAL, plan=plan)
-        gaps = [after - before for before, after in pairwise(arrivals)]
+        arrivals = Arrivals()
+        total, server = tally(arrivals, load=SEQUENTIAL, plan=session(think_time=think))
+        gaps = [after - before for before, after in pairwise(arrivals.times)]
         assert len(gaps) == 5
         assert all(gap >= 0.099 for gap in gaps)
         assert total.timing("response").percentile_us(50_000) < 50_000
@@ -83,11 +74,10 @@ def test_think_time_lies_between_requests_and_in_no_measured_time():
 
 
 def test_think_time_lies_between_bursts_where_there_are_any():
-    arrivals: list[float] = []
+    arrivals = Arrivals()
     think = {"kind": "constant", "mean_s": 0.2}
-    with scripted(timed(arrivals)) as server:
-        measure(server.port, load=SEQUENTIAL, plan=session(think_time=think, burst_length=3))
-    gaps = [after - before for before, after in pairwise(arrivals)]
+    against(arrivals, load=SEQUENTIAL, plan=session(think_time=think, burst_length=3))
+    gaps = [after - before for before, after in pairwise(arrivals.times)]
     assert [gap > 0.15 for gap in gaps] == [False, False, True, False, False]
 
 
@@ -113,7 +103,7 @@ def test_a_server_that_closes_while_the_user_thinks_is_nobodys_failure():
         sock.sendall(OK_REPLY)
 
     plan = session(think_time={"kind": "constant", "mean_s": 0.05})
-    total, server = measured(one_reply_each, load=SEQUENTIAL, plan=plan)
+    total, server = tally(one_reply_each, load=SEQUENTIAL, plan=plan)
     assert (total.count("ok"), total.errors, server.n_connections) == (6, {}, 6)
 
 
@@ -134,11 +124,11 @@ def visits_of(server) -> list[int]:
 
 
 def test_each_session_has_its_own_cookies_and_bytes_are_counted_as_sent():
-    total, server = measured(counting_visits, load=closed(20, 2), plan=session(cookies=True))
+    total, server = tally(counting_visits, load=closed(20, 2), plan=session(cookies=True))
     assert total.count("bytes_sent") == sum(map(len, server.requests))
-    seen = visits_of(server)
-    assert seen.count(0) == 2
-    assert all(seen.count(visits) <= 2 for visits in seen)
+    counts = visits_of(server)
+    assert counts.count(0) == 2
+    assert all(counts.count(visits) <= 2 for visits in counts)
 
 
 def test_a_new_session_begins_without_cookies_on_a_new_connection():
@@ -221,7 +211,7 @@ def test_a_failure_does_not_end_the_session_of_a_closed_load_but_is_counted():
 
     steps = [{"path": f"/{name}"} for name in "abc"]
     plan = session(calls_per_session=3)
-    total, _ = measured(failing_second, steps=steps, load=closed(6), plan=plan)
+    total, _ = tally(failing_second, steps=steps, load=closed(6), plan=plan)
     assert (total.count("sessions_failed"), total.count("session_length_2")) == (2, 2)
     assert (total.count("failed"), total.count("calls_skipped")) == (2, 0)
     assert total.timing("session_failed").n == 2

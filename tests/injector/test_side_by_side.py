@@ -36,7 +36,7 @@ def arms_order(*ports, load=None, limit_s=2, modes=(), plan=(), **turns):
     return {"protocol": 2, **common, "arms": arms, "turns": turns}
 
 
-def heard(order, program):
+def play(order, program):
     """The lines by type."""
     assert fault(order, "arms_order") is None
     injector = program(order, FORKED)
@@ -68,25 +68,25 @@ def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program, l
     # A trial on a busy machine would choose longer turns, of which few are over in time.
     turns = {"slice_s": 0.1, "may_lower_rate": False, "limit_s": 3}
     with scripted(after(0.002)) as one, scripted(after(0.006)) as other:
-        ready, lines = heard(arms_order(one.port, other.port, load=load, **turns), program)
+        ready, lines = play(arms_order(one.port, other.port, load=load, **turns), program)
     assert ready["protocol"] == 2
     [line] = lines["end"]
     end = ArmsEnd.from_json(line)
     assert (end.outcome, end.reason) == ("complete", "")
-    told = [ArmsRound.from_json(each) for each in lines["round"]]
+    arms_rounds = [ArmsRound.from_json(each) for each in lines["round"]]
     for number, server in enumerate((one, other)):
         seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
         assert [each.second for each in seconds] == list(range(-1, len(seconds) - 1))
         total = total_of(seconds)
         assert total.counters == end.arms[number].totals
         assert total.count("started") == total.count("ok") == server.n_requests
-        measured = total_of(each for each in seconds if each.second >= 0)
-        assert sum(each.arms[number].n for each in told) <= measured.count("ok")
+        total_measured = total_of(each for each in seconds if each.second >= 0)
+        assert sum(each.arms[number].n for each in arms_rounds) <= total_measured.count("ok")
         if load["model"] != "over":
-            assert sum(each.arms[number].n for each in told) == measured.count("ok")
-    assert [each.number for each in told] == list(range(len(told)))
-    assert end.rounds == len(told) >= 2
-    assert compare(told, 1).p50.ratio > 1, "each figure is of its own arm"
+            assert sum(each.arms[number].n for each in arms_rounds) == total_measured.count("ok")
+    assert [each.number for each in arms_rounds] == list(range(len(arms_rounds)))
+    assert end.rounds == len(arms_rounds) >= 2
+    assert compare(arms_rounds, 1).p50.ratio > 1, "each figure is of its own arm"
 
 
 def test_a_reply_that_comes_after_the_last_turn_is_the_tail_of_its_arm(program):
@@ -122,7 +122,7 @@ def test_the_order_of_turns_follows_from_the_seed_and_not_from_the_trial(monkeyp
         for seed, trial_s in ((2, 0.5), (2, 1.0), (3, 0.5)):
             monkeypatch.setattr(rounds, "TRIAL_S", trial_s)
             monkeypatch.setattr(rounds, "_STAGE_S", trial_s)
-            run = measured(server.port, server.port, seed=seed, slice_s=0.1, limit_s=3)
+            run = arms_run(server.port, server.port, seed=seed, slice_s=0.1, limit_s=3)
             orders.append([each.order for each in run.rounds])
     n = min(map(len, orders))
     assert orders[0][:n] == orders[1][:n]
@@ -133,13 +133,13 @@ def test_the_answer_is_that_of_the_look_that_settled_it(short_trial, monkeypatch
     looks = []
     is_settled = Rounds._is_settled
 
-    def noted(self):
+    def look(self):
         looks.append(len(self._rounds))
         return is_settled(self)
 
-    monkeypatch.setattr(Rounds, "_is_settled", noted)
+    monkeypatch.setattr(Rounds, "_is_settled", look)
     with scripted(after(0.002)) as one, scripted(after(0.02)) as other:
-        run = measured(one.port, other.port, until_settled=True, limit_s=20, slice_s=0.1)
+        run = arms_run(one.port, other.port, until_settled=True, limit_s=20, slice_s=0.1)
     *_, settled_at, at_the_end = looks
     assert run.end.settled
     assert run.end.rounds == len(run.rounds) == settled_at == at_the_end
@@ -148,18 +148,18 @@ def test_the_answer_is_that_of_the_look_that_settled_it(short_trial, monkeypatch
 
 def processes(program, n, order, begin_in_s=0.3, **pace):
     """So many that share an order, told to begin their rounds together at the first one's pace."""
-    shared = [program(order | {"shard": {"index": k, "count": n}}, FORKED) for k in range(n)]
-    for injector in shared:
+    injectors = [program(order | {"shard": {"index": k, "count": n}}, FORKED) for k in range(n)]
+    for injector in injectors:
         injector.start()
-    paces = [injector.hear() for injector in shared]
+    paces = [injector.hear() for injector in injectors]
     assert [fault(line, "pace") for line in paces] == [None] * n
     agreed = {name: paces[0][name] for name in ("slice_s", "gap_s", "rate_per_s", "keeps_up")}
     begin_at_ns = time.monotonic_ns() + int(begin_in_s * 1e9)
     begin = {"begin_at_ns": begin_at_ns, "pace": agreed | pace}
     assert fault(begin, "begin") is None
-    for injector in shared:
+    for injector in injectors:
         injector.say(begin)
-    return shared
+    return injectors
 
 
 def told_by(lines):
@@ -179,8 +179,8 @@ def told_by(lines):
 def test_processes_have_the_same_turns_at_the_same_time_and_share_the_load(program, load):
     with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
         order = arms_order(one.port, other.port, load=load, slice_s=0.2, limit_s=4)
-        shared = processes(program, 2, order, gap_s=0.05, rate_per_s=load.get("rate_per_s"))
-        (first, _), (second, _) = (injector.rest() for injector in shared)
+        injectors = processes(program, 2, order, gap_s=0.05, rate_per_s=load.get("rate_per_s"))
+        (first, _), (second, _) = (injector.rest() for injector in injectors)
     rounds = [told_by(lines) for lines in (first, second)]
     assert len(rounds[0]) >= 1
     for here, there in zip(*rounds, strict=False):
@@ -192,7 +192,7 @@ def test_processes_have_the_same_turns_at_the_same_time_and_share_the_load(progr
     assert not any(end.settled for end in ends), "what others saw, none of them can know"
     if load["model"] == "open":
         # 100 a second, of which the one has the even and the other the odd ones.
-        n = [sum(each.arms[0].n for each in told) / len(told) for told in rounds]
+        n = [sum(each.arms[0].n for each in some) / len(some) for some in rounds]
         assert sum(n) == pytest.approx(20, rel=0.4 if "distribution" in load else 0.01)
         assert max(n) < 15
 
@@ -229,7 +229,7 @@ def test_a_stop_ends_it_and_what_was_seen_is_told(program):
     assert end.arms[0].totals["started"] + end.arms[1].totals["started"] == server.n_requests
 
 
-def measured(*ports, **more):
+def arms_run(*ports, **more):
     order = arms_order(*ports, **more)
     return run_arms(order, [str(port) for port in ports], lambda second, arm: None)
 
@@ -241,9 +241,9 @@ def test_a_target_that_is_slow_at_its_first_connections_is_so_in_the_trial(short
         after(0.003)(sock, server)
 
     with scripted(after(0.003)) as usual, scripted(slow_at_first) as late:
-        run = measured(usual.port, late.port, limit_s=3)
-    [found] = run.comparisons
-    assert found.word not in {Word.SLOWER, Word.FASTER}
+        run = arms_run(usual.port, late.port, limit_s=3)
+    [answer] = run.comparisons
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
     assert run.to_json()["comparisons"][0]["ratios"]["mean"]["value"] < 5
 
 
@@ -259,9 +259,9 @@ def test_what_arms_share_is_warmed_by_each_of_them(short_trial):
             sock.sendall(OK_REPLY)
 
     with scripted(script) as server:
-        [found] = measured(server.port, server.port, limit_s=3).comparisons
-    assert found.word not in {Word.SLOWER, Word.FASTER}
-    assert found.p50.ratio < 2, "neither waits for a cold cache in its turns"
+        [answer] = arms_run(server.port, server.port, limit_s=3).comparisons
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
+    assert answer.p50.ratio < 2, "neither waits for a cold cache in its turns"
 
 
 def test_a_cache_that_one_arm_warms_for_the_other_makes_neither_slower(short_trial):
@@ -276,8 +276,8 @@ def test_a_cache_that_one_arm_warms_for_the_other_makes_neither_slower(short_tri
             sock.sendall(OK_REPLY)
 
     with scripted(script) as server:
-        [found] = measured(server.port, server.port, limit_s=4, slice_s=0.1, seed=3).comparisons
-    assert found.word not in {Word.SLOWER, Word.FASTER}
+        [answer] = arms_run(server.port, server.port, limit_s=4, slice_s=0.1, seed=3).comparisons
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
 
 
 def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_trial, pools):
@@ -295,7 +295,7 @@ def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_tria
     with scripted(after(0.002)) as steady, scripted(script) as stalling:
         for timer in stall:
             timer.start()
-        measured(steady.port, stalling.port, limit_s=3)
+        arms_run(steady.port, stalling.port, limit_s=3)
     # 20 are opened before the first turn, and some 20 more in the stall.
     assert min(pools[-1]) > 30
 
@@ -303,7 +303,7 @@ def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_tria
 @pytest.mark.parametrize("rate", [100, 400])
 def test_equal_pools_are_opened_before_the_first_turn(short_trial, pools, rate):
     with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
-        measured(one.port, other.port, load=OPEN | {"rate_per_s": rate}, limit_s=1)
+        arms_run(one.port, other.port, load=OPEN | {"rate_per_s": rate}, limit_s=1)
     assert min(pools[2]) >= min(40, rate // 5), "the last of the first round has had its turn"
     assert any(first == second for first, second in pools[1:])
 
@@ -315,16 +315,16 @@ def test_equal_pools_are_opened_before_the_first_turn(short_trial, pools, rate):
 )
 def test_the_duration_of_a_plan_is_the_most_for_each_arm(short_trial, load):
     with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
-        run = measured(one.port, other.port, load=load, limit_s=20)
+        run = arms_run(one.port, other.port, load=load, limit_s=20)
     assert run.end.outcome == "complete"
     for arm in run.end.arms:
         assert 700_000 < arm.duration_us <= 1_500_000, "of its own clock, in whole turns"
 
 
 def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_trial):
-    with scripted(always(OK_REPLY)) as kept, scripted(always(OK_REPLY)) as new:
-        run = measured(kept.port, new.port, modes=("keep-alive", "new"), limit_s=1)
-    assert kept.n_connections < kept.n_requests
+    with scripted(always(OK_REPLY)) as same, scripted(always(OK_REPLY)) as new:
+        run = arms_run(same.port, new.port, modes=("keep-alive", "new"), limit_s=1)
+    assert same.n_connections < same.n_requests
     assert new.n_connections == new.n_requests
     assert run.end.arms[1].totals["connections_opened"] == new.n_requests
 
@@ -337,8 +337,8 @@ def test_the_parts_of_a_round_are_those_of_its_usual_requests(short_trial):
             time.sleep(0.002 if server.n_requests % 10 else 0.03)
             sock.sendall(OK_REPLY)
 
-    with scripted(stalling) as kept, scripted(after(0.002)) as new:
-        run = measured(kept.port, new.port, modes=("keep-alive", "new"), limit_s=2)
+    with scripted(stalling) as same, scripted(after(0.002)) as new:
+        run = arms_run(same.port, new.port, modes=("keep-alive", "new"), limit_s=2)
     arms = [arm for each in run.rounds for arm in each.arms if arm.p50_undelayed_us]
     shares = [sum(arm.parts_us.values()) / arm.p50_undelayed_us for arm in arms]
     assert median(shares) == pytest.approx(1, rel=0.3)
@@ -355,7 +355,7 @@ def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_t
     stages = [{"duration_s": 0.6, "from_per_s": rate, "to_per_s": rate} for rate in (100, 200, 100)]
     more = {"load": {"model": "open", "stages": stages}, "slice_s": 0.1, "may_lower_rate": False}
     with scripted(after(0.001)) as one, scripted(after(0.02)) as other:
-        run = measured(one.port, other.port, limit_s=20, until_settled=True, **more)
+        run = arms_run(one.port, other.port, limit_s=20, until_settled=True, **more)
     assert run.comparisons[0].is_settled
     sent = [tuple(arm.n for arm in each.arms) for each in run.rounds]
     assert sent == [(10, 10)] * 6 + [(20, 20)] * 6 + [(10, 10)] * 6
@@ -364,7 +364,7 @@ def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_t
 def test_connections_that_arrive_are_new_for_each_request(short_trial):
     load = OPEN | {"arrival_unit": "connection"}
     with scripted(always(OK_REPLY)) as one, scripted(always(OK_REPLY)) as other:
-        run = measured(one.port, other.port, load=load, limit_s=1)
+        run = arms_run(one.port, other.port, load=load, limit_s=1)
     for arm, server in zip(run.end.arms, (one, other), strict=True):
         assert arm.totals["ok"] == server.n_requests == server.n_connections
 
@@ -380,7 +380,7 @@ def test_users_of_each_arm_have_their_own_rows_and_cookies(short_trial):
 
     load = {"model": "closed", "connections": 2, "duration_s": 60}
     with scripted(naming(b"one")) as one, scripted(naming(b"other")) as other:
-        run = measured(one.port, other.port, load=load, plan=plan, slice_s=0.1)
+        run = arms_run(one.port, other.port, load=load, plan=plan, slice_s=0.1)
     assert run.end.rounds > 0
     for name, server in ((b"one", one), (b"other", other)):
         assert {each.split()[1] for each in server.requests} == {b"/1", b"/2"}
@@ -396,9 +396,9 @@ def test_failures_are_told_of_their_round_and_their_arm(short_trial):
             sock.sendall(OK_REPLY)
 
     with scripted(always(OK_REPLY)) as one, scripted(failing) as other:
-        run = measured(one.port, other.port, limit_s=2)
-    [found] = run.comparisons
-    assert (found.word, found.failing) == (None, [1])
+        run = arms_run(one.port, other.port, limit_s=2)
+    [answer] = run.comparisons
+    assert (answer.word, answer.failing) == (None, [1])
     assert run.has_learnt
     assert "More than a tenth of the requests" in run.report()
     [row] = run.failures[1]
@@ -407,7 +407,7 @@ def test_failures_are_told_of_their_round_and_their_arm(short_trial):
 
 def test_slow_replies_are_waited_for_between_turns(short_trial):
     with scripted(after(0.06)) as one, scripted(after(0.06)) as other:
-        run = measured(one.port, other.port, limit_s=3)
+        run = arms_run(one.port, other.port, limit_s=3)
     pace = run.to_json()["pace"]
     assert pace["gap_s"] > 0.06
     assert [arm.spilled for each in run.rounds for arm in each.arms].count(0) > 0
@@ -417,16 +417,16 @@ def test_the_command_line_says_which_is_slower_first():
     with scripted(after(0.002)) as one, scripted(after(0.03)) as other:
         urls = [f"http://127.0.0.1:{server.port}/" for server in (one, other)]
         done = run(urls[0], "--against", urls[1], "--rate", 100, "--at-most", "10s")
-        said = run(urls[0], "--against", urls[1], "--connections", 2, "--exactly", 6, "--json")
+        as_json = run(urls[0], "--against", urls[1], "--connections", 2, "--exactly", 6, "--json")
     assert done.returncode == 0
     first, *others = done.stdout.splitlines()
     assert first.startswith(f"{urls[1]} is ")
     assert f"× slower than {urls[0]}" in first
     assert any(line.startswith("p99 between") for line in others)
-    found = json.loads(said.stdout)
-    assert found["comparisons"][0]["word"] == "slower"
-    assert found["comparisons"][0]["ratios"]["p50"]["low"] > 2
-    assert 4 < found["measured_s"] <= 6.1
+    answer = json.loads(as_json.stdout)
+    assert answer["comparisons"][0]["word"] == "slower"
+    assert answer["comparisons"][0]["ratios"]["p50"]["low"] > 2
+    assert 4 < answer["measured_s"] <= 6.1
 
 
 @pytest.mark.long

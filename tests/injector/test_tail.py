@@ -62,20 +62,20 @@ class Straggler:
 
 
 def told_of_a_tail(result: LocalRun, *, most_late: int = 8, most_in_flight: float = 20) -> None:
-    seen = result.measurement
-    n_late, n_ok = seen.total.count("late_ok"), seen.total.count("ok")
+    whole = result.measurement
+    n_late, n_ok = whole.total.count("late_ok"), whole.total.count("ok")
     assert 1 <= n_late <= most_late
-    assert seen.figures.rate_per_s == (n_ok - n_late) / seen.duration_s
+    assert whole.figures.rate_per_s == (n_ok - n_late) / whole.duration_s
     # Slow as the machine may be, the late reply is not in the time.
-    assert seen.duration_s < LATE_S
-    assert 0.5 < seen.tail_s <= LATE_S + 1
-    note = observe(seen, is_co_located=True)["tail"]
+    assert whole.duration_s < LATE_S
+    assert 0.5 < whole.tail_s <= LATE_S + 1
+    note = observe(whole, is_co_located=True)["tail"]
     assert note.measure.startswith(f"{n_late} repl")
     # What the last sessions still send is in no time of sending.
-    last_s = seen.sending_s if seen.plan.calls_per_arrival == 1 else 0.0
-    sent_s = max(seen.duration_s, last_s)
-    assert seen.sent_per_s == pytest.approx(seen.total.count("started") / sent_s, rel=0.05)
-    assert seen.mean_in_flight <= most_in_flight
+    last_s = whole.sending_s if whole.plan.calls_per_arrival == 1 else 0.0
+    sent_s = max(whole.duration_s, last_s)
+    assert whole.sent_per_s == pytest.approx(whole.total.count("started") / sent_s, rel=0.05)
+    assert whole.mean_in_flight <= most_in_flight
 
 
 @pytest.mark.long
@@ -94,10 +94,10 @@ def test_a_reply_that_never_comes_is_in_no_rate_either():
     load = LOADS["closed"]
     straggler = Straggler(load)
     result, _ = servers.against(straggler.script, load=load, timeouts={"total_s": 0.9})
-    seen = result.measurement
-    assert (seen.total.count("failed"), seen.total.count("late_failed")) == (1, 1)
-    assert seen.duration_s == 1
-    assert "1 request failed up to" in seen.tail_words
+    whole = result.measurement
+    assert (whole.total.count("failed"), whole.total.count("late_failed")) == (1, 1)
+    assert whole.duration_s == 1
+    assert "1 request failed up to" in whole.tail_words
 
 
 @pytest.mark.parametrize("load", [LOADS["closed"], OPEN], ids=["closed", "open"])
@@ -118,9 +118,9 @@ def test_a_late_stream_of_http2_is_in_no_rate(load):
 def test_websockets_that_a_load_cuts_off_have_ended_in_time():
     load = {"model": "closed", "connections": 3, "duration_s": 0.5}
     result, _ = peers.against(echo(), load, {"messages": 10_000})
-    seen = result.measurement
-    assert seen.total.count("late_ok") == 0
-    assert seen.figures.rate_per_s == seen.total.count("ok") / 0.5 > 0
+    whole = result.measurement
+    assert whole.total.count("late_ok") == 0
+    assert whole.figures.rate_per_s == whole.total.count("ok") / 0.5 > 0
 
 
 def test_a_late_websocket_is_in_no_rate():
@@ -142,14 +142,14 @@ def test_a_rule_and_every_report_have_the_same_rate():
     with scripted(straggler.script) as server:
         order = servers.make_order(server.port, load=load, plan={"thresholds": rules})
         result = servers.run_here(order, lambda second: None)
-    seen = result.measurement
-    per_s = seen.figures.rate_per_s
-    [verdict] = seen.thresholds
+    whole = result.measurement
+    per_s = whole.figures.rate_per_s
+    [verdict] = whole.thresholds
     assert verdict.passed
     assert verdict.measured == pytest.approx(per_s)
-    assert seen.judge.broken_since == [None], "nor was it for a while"
+    assert whole.judge.broken_since == [None], "nor was it for a while"
     assert result.to_json()["metrics"]["rate"] == pytest.approx(per_s)
-    told = {style: result.report(style, order) for style in REPORTS if style != "wsperf"}
-    for style, text in told.items():
+    texts = {style: result.report(style, order) for style in REPORTS if style != "wsperf"}
+    for style, text in texts.items():
         assert f"{per_s:.1f}" in text or f"{per_s:.2f}" in text, style
-        assert "Note: 1 reply came up to" in text or seen.total.count("late_ok") > 1
+        assert "Note: 1 reply came up to" in text or whole.total.count("late_ok") > 1

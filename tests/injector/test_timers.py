@@ -25,21 +25,21 @@ def alarm():
 
 def woken_after_ms(alarm, waits_ms):
     """(what each waited for, how long it took), in the order in which they were woken."""
-    woken = []
+    wakes_ms = []
     began = time.monotonic_ns()
 
     def sleep(wait_ms):
         alarm.sleep_until(began + int(wait_ms * _MS))
-        woken.append((wait_ms, (time.monotonic_ns() - began) / _MS))
+        wakes_ms.append((wait_ms, (time.monotonic_ns() - began) / _MS))
 
     gevent.joinall([gevent.spawn(sleep, each) for each in waits_ms], timeout=10)
-    return woken
+    return wakes_ms
 
 
 def test_sleepers_are_woken_in_the_order_of_their_times_and_not_before(alarm):
-    woken = woken_after_ms(alarm, [9.3, 3.7, 6.1, 3.7, -1.0])
-    assert [wait_ms for wait_ms, _ in woken] == [-1.0, 3.7, 3.7, 6.1, 9.3]
-    assert all(took_ms >= wait_ms for wait_ms, took_ms in woken)
+    wakes_ms = woken_after_ms(alarm, [9.3, 3.7, 6.1, 3.7, -1.0])
+    assert [wait_ms for wait_ms, _ in wakes_ms] == [-1.0, 3.7, 3.7, 6.1, 9.3]
+    assert all(took_ms >= wait_ms for wait_ms, took_ms in wakes_ms)
 
 
 def test_a_sleep_is_not_rounded_up_to_a_millisecond(alarm):
@@ -59,14 +59,14 @@ def test_whoever_is_killed_in_their_sleep_is_not_woken(alarm):
 
 
 def test_all_can_be_woken_before_their_times(alarm):
-    woken = []
+    wakes_ns = []
     waits = [gevent.spawn(alarm.sleep_until, time.monotonic_ns() + n * 10**9) for n in (90, 60)]
     for wait in waits:
-        wait.link(lambda _: woken.append(time.monotonic_ns()))
+        wait.link(lambda _: wakes_ns.append(time.monotonic_ns()))
     gevent.sleep(0)
     alarm.ring_now()
     gevent.joinall(waits, timeout=10)
-    assert len(woken) == 2
+    assert len(wakes_ns) == 2
 
 
 def wakes(make, gaps_ns):
@@ -74,11 +74,11 @@ def wakes(make, gaps_ns):
     late_ns, over = [], Event()
     due_ns = []
 
-    def woken():
+    def note():
         late_ns.append(time.monotonic_ns() - due_ns[-1])
         over.set()
 
-    pacer = make(woken)
+    pacer = make(note)
     try:
         for gap_ns in gaps_ns:
             over.clear()

@@ -125,38 +125,38 @@ def test_a_proper_close_ends_a_body_without_length(https):
 
 @pytest.mark.parametrize(("host", "name"), [("localhost", "localhost"), ("127.0.0.1", None)])
 def test_a_name_is_announced_but_never_an_address(https, server_tls, host, name):
-    seen = []
-    server_tls.sni_callback = lambda sock, server_name, context: seen.append(server_name)
+    names = []
+    server_tls.sni_callback = lambda sock, server_name, context: names.append(server_name)
     with https(always(OK_REPLY)) as server:
         measure(server.port, scheme="https", host=host, allow=["127.0.0.0/8", "::1/128"])
-    assert seen == [name]
+    assert names == [name]
 
 
 @pytest.fixture
-def shown():
+def leaf():
     return issue(authority())
 
 
 @pytest.fixture
-def trusted_server(shown):
-    with scripted(always(OK_REPLY), server_context(shown)) as server:
+def trusted_server(leaf):
+    with scripted(always(OK_REPLY), server_context(leaf)) as server:
         yield server
 
 
-def fingerprint_of(issued) -> str:
-    body = "".join(line for line in issued.pem.splitlines() if not line.startswith("-----"))
+def fingerprint_of(leaf) -> str:
+    body = "".join(line for line in leaf.pem.splitlines() if not line.startswith("-----"))
     return sha256(base64.b64decode(body)).hexdigest()
 
 
-def answer_of(server, **given) -> dict:
+def answer_of(server, **fields) -> dict:
     """What a probe of this server says."""
-    order = probe_order(server.port, **{"scheme": "https", "verify_tls": True, **given})
+    order = probe_order(server.port, **{"scheme": "https", "verify_tls": True, **fields})
     return probe.run(Order.from_json(order))
 
 
 @pytest.mark.parametrize("mode", ["new", "resumed", "keep-alive"])
-def test_the_accepted_certificate_is_measured(trusted_server, shown, mode):
-    tls = {"fingerprint": fingerprint_of(shown)}
+def test_the_accepted_certificate_is_measured(trusted_server, leaf, mode):
+    tls = {"fingerprint": fingerprint_of(leaf)}
     result = measure(
         trusted_server.port, scheme="https", mode=mode, verify_tls=True, load=closed(20), tls=tls
     )
@@ -170,16 +170,16 @@ def test_another_certificate_is_refused_before_anything_is_sent(trusted_server):
     assert trusted_server.requests == []
 
 
-def test_a_probe_shows_the_certificate_that_it_refuses_and_sends_nothing(trusted_server, shown):
+def test_a_probe_shows_the_certificate_that_it_refuses_and_sends_nothing(trusted_server, leaf):
     answer = answer_of(trusted_server)
     assert answer["error"] == "tls_unknown_issuer"
     der = base64.b64decode(answer["certificates_der_b64"][0])
-    assert sha256(der).hexdigest() == fingerprint_of(shown)
+    assert sha256(der).hexdigest() == fingerprint_of(leaf)
     assert trusted_server.requests == []
 
 
-def test_a_probe_takes_the_accepted_certificate(trusted_server, shown):
-    answer = answer_of(trusted_server, tls={"fingerprint": fingerprint_of(shown)})
+def test_a_probe_takes_the_accepted_certificate(trusted_server, leaf):
+    answer = answer_of(trusted_server, tls={"fingerprint": fingerprint_of(leaf)})
     assert (answer["status"], answer["error"]) == (200, None)
 
 
@@ -228,43 +228,39 @@ def test_each_profile_is_agreed_on():
     ]
     assert {row[0] for row in table} == PROFILES.keys()
     for profile, version, cipher, group, certificate in table:
-        (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile)
-        assert (found.version, found.cipher, found.group, found.certificate, found.count) == (
+        (tls,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile)
+        assert (tls.version, tls.cipher, tls.group, tls.certificate, tls.count) == (
             version, cipher, group, certificate, 3,
         )  # fmt: skip
 
 
 def test_a_profile_also_holds_with_tls_1_2():
     for profile in ["browser", "rsa"]:
-        (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile, max_version="1.2")
+        (tls,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile, max_version="1.2")
         words = {"browser": "ECDHE-ECDSA-AES128-GCM-SHA256", "rsa": "ECDHE-RSA-AES256-GCM-SHA384"}
-        assert (found.version, found.cipher) == ("TLSv1.2", words[profile])
+        assert (tls.version, tls.cipher) == ("TLSv1.2", words[profile])
 
 
 def test_an_option_of_its_own_replaces_what_the_profile_says():
     for options, group, cipher in [
         ({"groups": "P-384"}, "P-384", "TLS_AES_256_GCM_SHA384"),
         ({"groups": "SecP256r1MLKEM768:X25519"}, "SecP256r1MLKEM768", "TLS_AES_256_GCM_SHA384"),
-        (
-            {"ciphersuites": "TLS_CHACHA20_POLY1305_SHA256"},
-            HYBRID,
-            "TLS_CHACHA20_POLY1305_SHA256",
-        ),
+        ({"ciphersuites": "TLS_CHACHA20_POLY1305_SHA256"}, HYBRID, "TLS_CHACHA20_POLY1305_SHA256"),
         ({"profile": "classical", "groups": "P-521"}, "P-521", "TLS_AES_256_GCM_SHA384"),
     ]:
-        (found,) = agreed(OpenSslServer(ecdsa()), **options)
-        assert (found.group, found.cipher) == (group, cipher)
+        (tls,) = agreed(OpenSslServer(ecdsa()), **options)
+        assert (tls.group, tls.cipher) == (group, cipher)
 
 
 def test_the_bytes_of_a_handshake_are_those_that_the_server_received():
     server_tls = OpenSslServer(ecdsa())
     result = measured_run(server_tls)
-    (found,) = result.ends[0].tls
-    requests = result.total.count("bytes_sent") + found.count * RECORD_BYTES
-    assert found.bytes_sent + requests == sum(server_tls.received_bytes)
+    (tls,) = result.ends[0].tls
+    requests = result.total.count("bytes_sent") + tls.count * RECORD_BYTES
+    assert tls.bytes_sent + requests == sum(server_tls.received_bytes)
     chain = [each.certificate for each in (ecdsa(), authority())]
-    assert found.chain_bytes == sum(len(each.public_bytes(Encoding.DER)) for each in chain)
-    assert found.bytes_received > 3 * found.chain_bytes
+    assert tls.chain_bytes == sum(len(each.public_bytes(Encoding.DER)) for each in chain)
+    assert tls.bytes_received > 3 * tls.chain_bytes
 
 
 def test_a_hybrid_key_exchange_sends_a_kilobyte_more_each_way():
@@ -277,9 +273,9 @@ def test_a_hybrid_key_exchange_sends_a_kilobyte_more_each_way():
 
 
 def test_a_resumed_handshake_has_no_certificate_and_fewer_bytes():
-    full, resumed = sorted(
+    full, resumption = sorted(
         agreed(OpenSslServer(ecdsa()), mode="resumed", requests=10), key=lambda each: each.resumed
     )
-    assert (full.count, resumed.count) == (1, 9)
-    assert (resumed.certificate, resumed.chain_bytes) == (None, None)
-    assert resumed.bytes_received / 9 < full.bytes_received - full.chain_bytes + 100
+    assert (full.count, resumption.count) == (1, 9)
+    assert (resumption.certificate, resumption.chain_bytes) == (None, None)
+    assert resumption.bytes_received / 9 < full.bytes_received - full.chain_bytes + 100

@@ -27,16 +27,16 @@ def ends():
         sock.close()
 
 
-def client_of(sock, **expected) -> Tls:
+def client_of(sock, **names) -> Tls:
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     write_as_much_as_fits(context)
-    if expected:
+    if names:
         context.set_verify(SSL.VERIFY_PEER)
-        expect_name(context, **expected)
+        expect_name(context, **names)
     return Tls(context, sock, None, ReadBuffer())
 
 
-def secured(ends) -> tuple[Tls, object]:
+def shake_hands(ends) -> tuple[Tls, object]:
     """Both sides after their handshake; the client's does not block."""
     client, server = client_of(ends[0]), []
 
@@ -53,7 +53,7 @@ def secured(ends) -> tuple[Tls, object]:
 
 
 def test_reading_waits_for_bytes_and_sees_a_proper_end(ends):
-    client, server = secured(ends)
+    client, server = shake_hands(ends)
     with pytest.raises(WantRead):
         client.read(100)
     server.sendall(b"hello")
@@ -72,34 +72,34 @@ def end_properly(server):
 
 
 def test_writing_stops_where_the_socket_is_full_and_goes_on_from_there(ends):
-    client, server = secured(ends)
-    data, received = b"x" * 3_000_000, []
+    client, server = shake_hands(ends)
+    data, parts = b"x" * 3_000_000, []
 
     def receive():
-        while sum(map(len, received)) < len(data):
-            received.append(server.recv(1 << 16))
+        while sum(map(len, parts)) < len(data):
+            parts.append(server.recv(1 << 16))
 
-    written = write_until_full(client, data)
-    assert 0 < written < len(data)
+    n_written = write_until_full(client, data)
+    assert 0 < n_written < len(data)
     thread = threading.Thread(target=receive)
     thread.start()
     ends[0].setblocking(True)
-    while written < len(data):
-        written += client.write(bytes(memoryview(data)[written:]))
+    while n_written < len(data):
+        n_written += client.write(bytes(memoryview(data)[n_written:]))
     thread.join()
-    assert b"".join(received) == data
+    assert b"".join(parts) == data
 
 
 def write_until_full(client, data) -> int:
-    written = 0
+    n_written = 0
     with contextlib.suppress(WantWrite):
         while True:
-            written += client.write(memoryview(data)[written:])
-    return written
+            n_written += client.write(memoryview(data)[n_written:])
+    return n_written
 
 
 def test_an_end_of_tcp_alone_is_ragged(ends):
-    client, server = secured(ends)
+    client, server = shake_hands(ends)
     socket.socket(fileno=server.detach()).close()
     ends[0].setblocking(True)
     with pytest.raises(RaggedEnd):
@@ -107,7 +107,7 @@ def test_an_end_of_tcp_alone_is_ragged(ends):
 
 
 def test_a_closed_connection_neither_reads_nor_writes_what_is_anothers_by_now(ends):
-    client, server = secured(ends)
+    client, server = shake_hands(ends)
     server.sendall(b"hello")
     client.close()
     assert client.read(100) == b""

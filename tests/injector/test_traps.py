@@ -1,6 +1,5 @@
 """Traps that other tools fall into: Nagle, names, resumption, and bytes by the kernel's account."""
 
-import socket
 import ssl
 import struct
 import time
@@ -9,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from tests.injector.authority import authority, issue, server_context
-from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
+from tests.injector.servers import OK_REPLY, always, closed, measure, scripted, tally
 from tests.waiting import eventually
 from workers.injector.wire import carried_bytes, has_undelivered, sent_with_data
 
@@ -23,14 +22,14 @@ def test_the_wait_for_a_late_end_of_the_chunks_is_receive_and_not_wait():
             time.sleep(0.04)
             sock.sendall(b"0\r\n\r\n")
 
-    total, _ = measured(nagle, load=closed(10))
+    total, _ = tally(nagle, load=closed(10))
     assert total.timing("receive").percentile_us(50_000) >= 39_000
     assert total.timing("wait").percentile_us(50_000) < 39_000
 
 
 def test_our_own_request_is_not_held_back_by_nagle():
     body = "x" * 100_000
-    total, _ = measured(always(OK_REPLY), method="POST", body=body, load=closed(20))
+    total, _ = tally(always(OK_REPLY), method="POST", body=body, load=closed(20))
     assert total.timing("response").percentile_us(50_000) < 40_000
 
 
@@ -44,7 +43,7 @@ def test_a_server_that_forgets_its_sessions_is_greeted_in_full_again(version):
             server.read_request(tls)
             tls.sendall(OK_REPLY)
 
-    total, _ = measured(script, scheme="https", mode="resumed", load=closed(20))
+    total, _ = tally(script, scheme="https", mode="resumed", load=closed(20))
     assert (total.count("ok"), total.errors) == (20, {})
     assert total.count("tls_full") == 2
 
@@ -60,17 +59,6 @@ def test_tls_carries_the_same_http_and_more():
         more = total.count("wire_received") - total.count("bytes_received")
         assert 10 * 22 + handshakes * 500 < more < 10 * 50 + handshakes * 5000
         assert total.count("wire_sent") > total.count("bytes_sent") + 10 * 22 + handshakes * 100
-
-
-@pytest.fixture
-def ends():
-    with (
-        socket.create_server(("127.0.0.1", 0)) as listener,
-        socket.create_connection(listener.getsockname()) as client,
-    ):
-        server, _ = listener.accept()
-        with server:
-            yield client, server
 
 
 def test_what_was_sent_and_read_counts_and_not_what_still_waits(ends):
@@ -138,7 +126,7 @@ def test_what_connections_carried_is_counted_whenever_the_load_ends():
     ]:
         for mode in ["keep-alive", "new"]:
             mode = "new" if load["model"] == "window" else mode
-            total, server = measured(always(OK_REPLY), load=load, mode=mode)
+            total, server = tally(always(OK_REPLY), load=load, mode=mode)
             assert total.count("ok") == len(server.requests)
             assert total.count("wire_sent") == sum(map(len, server.requests))
             assert total.count("wire_received") == server.n_requests * len(OK_REPLY)

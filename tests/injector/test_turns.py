@@ -27,11 +27,11 @@ def turn_at(begin_ms, own_ms, length_ms=100, **more):
 
 
 def in_turns(load, turns):
-    found = ArrivalsInTurns()
-    found.begin(arrivals.schedule(load, seed=3))
+    own = ArrivalsInTurns()
+    own.begin(arrivals.schedule(load, seed=3))
     for turn in turns:
-        found.add(turn)
-    return list(found)
+        own.add(turn)
+    return list(own)
 
 
 def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out():
@@ -69,14 +69,14 @@ def test_gaps_and_stages_keep_their_proportions_where_the_rate_is_lower():
 
 
 def test_arrivals_go_on_with_the_next_turn():
-    found = ArrivalsInTurns()
-    found.begin(arrivals.schedule(Load(model=Model.OPEN, rate_per_s=20, requests=3)))
-    found.add(turn_at(0, 0))
-    assert [number for number, _ in found] == [0, 1]
-    assert not found.are_over
-    found.add(turn_at(200, 100))
-    assert list(found) == [(2, 200 * MS)]
-    assert found.are_over
+    own = ArrivalsInTurns()
+    own.begin(arrivals.schedule(Load(model=Model.OPEN, rate_per_s=20, requests=3)))
+    own.add(turn_at(0, 0))
+    assert [number for number, _ in own] == [0, 1]
+    assert not own.are_over
+    own.add(turn_at(200, 100))
+    assert list(own) == [(2, 200 * MS)]
+    assert own.are_over
 
 
 def test_extra_requests_come_on_top_and_at_once():
@@ -106,14 +106,14 @@ def test_the_clock_of_an_arm_stands_while_others_have_their_turn(turns):
 def test_a_request_belongs_to_the_turn_in_which_it_was_due(turns):
     due = np.array([1100, 1450, 3000, 3100]) * MS
     end = np.array([1110, 1600, 3010, 3110]) * MS
-    turns.note_ok(padded(due, end, (end - due) // 1000, [-1] * 4))
+    turns.note_ok(rows_without_parts(due, end, (end - due) // 1000, [-1] * 4))
     turns.note_failed(1200 * MS, 1900 * MS)
     first, second = turns.all[1].figures(), turns.all[2].figures()
     assert (first.n, first.failed, first.spilled) == (2, 1, 2)
     assert (second.n, second.failed, second.spilled) == (2, 0, 0)
 
 
-def padded(*columns):
+def rows_without_parts(*columns):
     """Rows without parts."""
     return np.pad(np.column_stack(columns), ((0, 0), (0, OK_FIELDS - len(columns))))
 
@@ -121,16 +121,16 @@ def padded(*columns):
 def rows_of(responses_us, owns_us, length_ms=100):
     n = len(responses_us)
     due = np.arange(n) * length_ms * MS // n
-    return padded(due, due + np.array(responses_us) * 1000, responses_us, owns_us)
+    return rows_without_parts(due, due + np.array(responses_us) * 1000, responses_us, owns_us)
 
 
 def test_figures_of_a_turn_are_with_and_without_what_the_injector_added():
     turn = turn_at(0, 0)
     turn.ok.append(rows_of([1000, 1200, 1400, 1600, 1800, 9000], [100, 100, 100, 100, 100, 8000]))
-    found = turn.figures()
-    assert (found.p50_us, found.p50_undelayed_us) == (1500, 1200)
-    assert found.own_us == pytest.approx(8500 / 6, abs=0.1)
-    assert found.p50_bounds_us is None
+    figures = turn.figures()
+    assert (figures.p50_us, figures.p50_undelayed_us) == (1500, 1200)
+    assert figures.own_us == pytest.approx(8500 / 6, abs=0.1)
+    assert figures.p50_bounds_us is None
 
 
 def test_without_enough_timed_requests_a_turn_has_no_figure_without_it():
@@ -156,8 +156,8 @@ def round_of(*arms):
     return ArmsRound(0, 0, tuple(range(len(arms))), arms)
 
 
-def arm_of(spilled=0, n=20, **more):
-    return ArmRound(n, spilled=spilled, **more)
+def arm_of(n_spilled=0, n=20, **more):
+    return ArmRound(n, spilled=n_spilled, **more)
 
 
 def test_turns_hold_ten_requests_and_divide_a_second():
@@ -168,16 +168,16 @@ def test_turns_hold_ten_requests_and_divide_a_second():
 
 
 def test_turns_grow_while_that_keeps_requests_within_them():
-    kept = next_pace(Pace.first(200), [round_of(arm_of(1), arm_of(1))] * 5, 0.003)
-    assert (kept.slice_s, kept.keeps_up) == (0.1, True)
-    longer = next_pace(kept, [round_of(arm_of(), arm_of(4))] * 5, 0.3)
+    same = next_pace(Pace.first(200), [round_of(arm_of(1), arm_of(1))] * 5, 0.003)
+    assert (same.slice_s, same.keeps_up) == (0.1, True)
+    longer = next_pace(same, [round_of(arm_of(), arm_of(4))] * 5, 0.3)
     assert (longer.slice_s, longer.gap_s, longer.keeps_up) == (0.2, 0, None)
 
 
 def test_slow_replies_get_a_pause_if_it_is_shorter_than_the_turn():
-    paused = next_pace(Pace.first(200), [round_of(arm_of(), arm_of(12))] * 5, 0.08)
-    assert (paused.slice_s, paused.gap_s, paused.rate_per_s) == (0.1, 0.1, 200)
-    still = next_pace(paused, [round_of(arm_of(), arm_of(2))] * 5, 0.08)
+    pace = next_pace(Pace.first(200), [round_of(arm_of(), arm_of(12))] * 5, 0.08)
+    assert (pace.slice_s, pace.gap_s, pace.rate_per_s) == (0.1, 0.1, 200)
+    still = next_pace(pace, [round_of(arm_of(), arm_of(2))] * 5, 0.08)
     assert (still.slice_s, still.gap_s) == (0.2, 0.1)
 
 
@@ -185,8 +185,8 @@ def test_no_pause_is_longer_than_a_turn_where_the_load_says_how_long_it_takes():
     """Stages would else outlast the limit, and the last of them be left out."""
     spilling = [round_of(arm_of(), arm_of(15))] * 5
     assert next_pace(Pace.first(200, 0.1), spilling, 0.4).gap_s > 0.4
-    kept = next_pace(Pace.first(200, 0.1, keeps_time=True), spilling, 0.4)
-    assert (kept.gap_s, kept.rate_per_s) == (0, 100)
+    pace = next_pace(Pace.first(200, 0.1, keeps_time=True), spilling, 0.4)
+    assert (pace.gap_s, pace.rate_per_s) == (0, 100)
 
 
 def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_late():
@@ -205,9 +205,9 @@ def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_la
 def test_what_ends_in_the_pause_is_told_apart():
     turns = Turns()
     turns.add(turn_at(0, 0, gap_ns=50 * MS, n_begun=3), is_measured=True)
-    turns.note_ok(padded([0, 1, 2], np.array([90, 120, 160]) * MS, [1000] * 3, [0] * 3))
-    found = turns.all[0].figures()
-    assert (found.in_pause, found.spilled) == (1, 1)
+    turns.note_ok(rows_without_parts([0, 1, 2], np.array([90, 120, 160]) * MS, [1000] * 3, [0] * 3))
+    figures = turns.all[0].figures()
+    assert (figures.in_pause, figures.spilled) == (1, 1)
 
 
 def test_what_still_spills_gets_half_the_rate_and_then_is_told():
@@ -229,8 +229,8 @@ def test_a_queue_that_builds_up_halves_the_rate_though_nothing_spills():
 
 
 def test_a_closed_load_gets_a_pause_for_what_is_on_its_connections():
-    paused = next_pace(Pace.first(None), [round_of(arm_of(2), arm_of(2))] * 5, 0.009)
-    assert (paused.slice_s, paused.gap_s) == (0.1, 0.02)
+    pace = next_pace(Pace.first(None), [round_of(arm_of(2), arm_of(2))] * 5, 0.009)
+    assert (pace.slice_s, pace.gap_s) == (0.1, 0.02)
 
 
 def test_turns_of_a_closed_load_grow_until_they_hold_ten():

@@ -12,8 +12,8 @@ from tests.injector.servers import (
     always,
     closed,
     measure,
-    measured,
     scripted,
+    tally,
     target_reasons,
 )
 
@@ -21,7 +21,7 @@ TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
 
 
 def requests(steps, load, server_script=None, **plan) -> list[bytes]:
-    total, server = measured(server_script or always(OK_REPLY), steps=steps, load=load, plan=plan)
+    total, server = tally(server_script or always(OK_REPLY), steps=steps, load=load, plan=plan)
     assert total.count("bytes_sent") == sum(map(len, server.requests))
     return server.requests
 
@@ -168,9 +168,9 @@ def test_two_injectors_share_the_rows():
 STEPS = [{"path": f"/{name}"} for name in "abc"]
 
 
-def paths(load, order, **given) -> list[str]:
-    plan = {"order": order, "session": given.pop("session", {})}
-    _, server = measured(always(OK_REPLY), steps=STEPS, load=load, plan=plan, **given)
+def paths(load, order, **fields) -> list[str]:
+    plan = {"order": order, "session": fields.pop("session", {})}
+    _, server = tally(always(OK_REPLY), steps=STEPS, load=load, plan=plan, **fields)
     return [request.split()[1].decode() for request in server.requests]
 
 

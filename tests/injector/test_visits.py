@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
-from tests.injector.test_loads import Arrivals, is_conserved, kept, stopped
+from tests.injector.test_loads import Arrivals, is_conserved, local_run, stop_after
 from tests.injector.test_sessions import counting_visits, visits_of
 from tests.injector.test_window import window_of
 from tests.injector.visits import (
@@ -17,9 +17,9 @@ from tests.injector.visits import (
     against,
     answering_pipelined,
     measure,
-    measured,
     session,
     sessions_are_conserved,
+    tally,
     think,
 )
 from tests.waiting import eventually
@@ -39,7 +39,7 @@ def test_each_arrival_makes_the_calls_of_a_session_on_one_connection():
 
 
 def test_only_first_calls_are_due_at_an_instant_and_can_be_late():
-    total, _ = measured(always(OK_REPLY), load=OPEN, plan=session(5))
+    total, _ = tally(always(OK_REPLY), load=OPEN, plan=session(5))
     assert (total.timing("lateness").n, total.timing("response").n) == (20, 100)
     late, parts = total.timing("lateness").sum_us, ("connect", "send", "wait", "receive")
     whole = late + sum(total.timing(part).sum_us for part in parts)
@@ -49,7 +49,7 @@ def test_only_first_calls_are_due_at_an_instant_and_can_be_late():
 def test_pauses_lie_between_bursts_and_in_no_response_time():
     connections = Connections()
     plan = session(4, burst_length=2, think_time=think(0.6))
-    total, _ = measured(connections, load=OPEN | {"requests": 5}, plan=plan)
+    total, _ = tally(connections, load=OPEN | {"requests": 5}, plan=plan)
     for times in connections.times:
         gaps = [after - before for before, after in pairwise(times)]
         assert [gap > 0.5 for gap in gaps] == [False, True, False]
@@ -80,14 +80,14 @@ def test_pipelines_on_several_connections_answer_every_call():
 
 
 def test_what_a_reply_gives_belongs_to_its_session_alone():
-    issued = defaultdict(int)
+    counts = defaultdict(int)
     lock = threading.Lock()
 
     def giving(sock, server):
         while (request := server.read_request(sock)) is not None:
             path = request.split()[1]
             with lock:
-                issued[path] += 1
+                counts[path] += 1
                 body = b"token=%d;" % len(server.requests)
             sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
 
@@ -97,19 +97,19 @@ def test_what_a_reply_gives_belongs_to_its_session_alone():
     ]
     with scripted(giving) as server:
         measure(server.port, steps=steps, load=OPEN, plan=session(2))
-    used = [count for path, count in issued.items() if path.startswith(b"/use/")]
-    assert issued[b"/give"] == 20
-    assert used == [1] * 20
+    uses = [count for path, count in counts.items() if path.startswith(b"/use/")]
+    assert counts[b"/give"] == 20
+    assert uses == [1] * 20
 
 
-def paths_by_session(**given):
+def paths_by_session(**fields):
     """What each session sent, by the number of its arrival, which the path says."""
     rows = "id\n" + "\n".join(map(str, range(30)))
     plan = session(4) | {"variables": {"csv": rows}, "order": {"kind": "random"}}
     steps = [{"path": f"/{name}/${{id}}"} for name in "abcde"]
     load = OPEN | {"requests": 30, "rate_per_s": 200}
     with scripted(always(OK_REPLY)) as server:
-        measure(server.port, steps=steps, load=load, plan=plan, seed=7, **given)
+        measure(server.port, steps=steps, load=load, plan=plan, seed=7, **fields)
     sent = defaultdict(list)
     for request in server.requests:
         _, name, number = request.split()[1].decode().split("/")
@@ -131,12 +131,12 @@ def test_sessions_arrive_when_they_are_due_whatever_earlier_ones_do():
     with scripted(arrivals) as server:
         measure(server.port, load=load, plan=session(2))
     offsets = sorted(each - arrivals.times[0] for each in arrivals.times)
-    expected = sorted([i / 20 for i in range(20)] + [i / 20 + 0.4 for i in range(20)])
-    off = sorted(abs(a - b) for a, b in zip(offsets, expected, strict=True))
+    dues = sorted([i / 20 for i in range(20)] + [i / 20 + 0.4 for i in range(20)])
+    off = sorted(abs(a - b) for a, b in zip(offsets, dues, strict=True))
     assert off[20] < 0.1
 
 
-def saturated(when, **fields):
+def overload(when, **fields):
     load = OPEN | {"max_in_flight": 3, "when_saturated": when}
     connections = Connections(service_s=0.1)
     plan = session(4, burst_length=3, connections_per_session=2, **fields)
@@ -145,7 +145,7 @@ def saturated(when, **fields):
 
 
 def test_at_most_so_many_sessions_are_under_way_and_the_rest_wait():
-    result, connections = saturated("queue")
+    result, connections = overload("queue")
     assert result.total.count("sessions_ok") == 20
     assert result.total.count("queued") >= 15
     assert connections.most_at_once <= 6
@@ -156,7 +156,7 @@ def test_at_most_so_many_sessions_are_under_way_and_the_rest_wait():
 
 
 def test_dropped_sessions_are_counted_with_the_calls_that_they_would_have_made():
-    result, _ = saturated("drop")
+    result, _ = overload("drop")
     total = result.total
     assert total.count("sessions_dropped") == total.count("dropped") >= 15
     assert total.count("sessions_ok") + total.count("sessions_dropped") == 20
@@ -169,8 +169,8 @@ def test_sessions_of_the_warm_up_that_go_on_are_carried():
     load = OPEN | {"rate_per_s": 20, "requests": 10}
     plan = session(3, think_time=think(0.2))
     result, _ = against(always(OK_REPLY), load=load, plan=plan, warm_up_s=1)
-    carried = result.ends[0].totals["sessions_carried"]
-    assert 5 <= carried <= 20
+    n_carried = result.ends[0].totals["sessions_carried"]
+    assert 5 <= n_carried <= 20
     assert result.total.count("sessions_ok") == result.total.timing("session").n == 10
     assert is_conserved(result)
     assert sessions_are_conserved(result)
@@ -180,7 +180,7 @@ def test_a_stop_leaves_sessions_that_think_in_flight():
     load = OPEN | {"rate_per_s": 50, "requests": None, "duration_s": 30}
     with scripted(always(OK_REPLY)) as server:
         began = time.monotonic()
-        end = stopped(server.port, 0.4, load=load, plan=session(3, think_time=think(60)))
+        end = stop_after(server.port, 0.4, load=load, plan=session(3, think_time=think(60)))
     assert time.monotonic() - began < 1.6
     totals = end.totals
     assert end.sessions_in_flight == totals["sessions_started"] == totals["ok"] > 5
@@ -191,7 +191,7 @@ def test_an_order_says_how_many_connections_its_sessions_may_need():
     for of_each, most in [(None, 7), (3, 21)]:
         load = OPEN | {"max_in_flight": 7}
         plan = session(4, burst_length=4, connections_per_session=of_each)
-        facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), kept()).prepare()
+        facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), local_run()).prepare()
         assert (facts["connections"], facts["planned_requests"]) == (most, 80)
 
 
@@ -269,23 +269,23 @@ def test_what_follows_the_first_reply_is_no_part_of_the_window():
     ("hold", "seconds"), [({"hold": "keep_s", "hold_s": 0.5}, 0.5), ({"hold": "close"}, 0)]
 )
 def test_a_held_connection_is_kept_after_its_last_call(hold, seconds):
-    closed: list[float] = []
+    gaps_s: list[float] = []
 
     def script(sock, server):
         last = 0.0
         while server.read_request(sock) is not None:
             last = time.monotonic()
             sock.sendall(OK_REPLY)
-        closed.append(time.monotonic() - last)
+        gaps_s.append(time.monotonic() - last)
 
     with scripted(script) as server:
         result = measure(server.port, load=window_of(2, 4, 8, **hold), plan=calls(3))
-        eventually(lambda: len(closed) == 8, 5, "the server has seen the last close")
+        eventually(lambda: len(gaps_s) == 8, 5, "the server has seen the last close")
     assert result.total.count("ok") == 24
     says_close = sum(b"Connection: close" in request for request in server.requests)
     assert says_close == (0 if seconds else 8)
-    assert len(closed) == 8
-    assert min(closed) >= seconds * 0.98
+    assert len(gaps_s) == 8
+    assert min(gaps_s) >= seconds * 0.98
 
 
 def test_each_connection_of_a_window_has_its_own_cookies_and_its_row():

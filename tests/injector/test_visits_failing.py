@@ -9,7 +9,7 @@ import gevent
 
 from tests.injector import servers
 from tests.injector.servers import OK_REPLY, make_order, scripted
-from tests.injector.test_loads import Arrivals, is_conserved, kept, stopped
+from tests.injector.test_loads import Arrivals, is_conserved, local_run, stop_after
 from tests.injector.visits import (
     ERROR_REPLY,
     OPEN,
@@ -50,16 +50,16 @@ class Stumbling:
 
     def __init__(self, n_bad, bad):
         self._n_bad, self._bad = n_bad, bad
-        self._seen = defaultdict(int)
-        self.served = []
+        self._n_seen = defaultdict(int)
+        self.paths = []
 
     def __call__(self, sock, server):
         while request := server.read_request(sock):
             path = request.split(b" ")[1]
             session = path.partition(b"?")[2]
-            self.served.append(path)
-            self._seen[session] += path.startswith(b"/b")
-            if path.startswith(b"/b") and self._seen[session] <= self._n_bad:
+            self.paths.append(path)
+            self._n_seen[session] += path.startswith(b"/b")
+            if path.startswith(b"/b") and self._n_seen[session] <= self._n_bad:
                 if not self._bad(sock):
                     return
             else:
@@ -97,8 +97,8 @@ def test_a_failed_call_is_made_again_and_the_session_goes_on():
             assert total.count("calls_retried") == n_failed
             assert total.count("session_length_4") == 20
             assert total.count("started") + total.count("calls_skipped") == 80 + n_failed
-            assert sorted(stumbling.served).count(b"/b?7") == 3
-            assert sorted(stumbling.served).count(b"/c?7") == 1
+            assert sorted(stumbling.paths).count(b"/b?7") == 3
+            assert sorted(stumbling.paths).count(b"/c?7") == 1
             assert is_conserved(result)
             assert sessions_are_conserved(result)
 
@@ -146,7 +146,7 @@ def test_a_stop_in_the_pause_before_a_retry_lets_nothing_more_be_sent(monkeypatc
     with scripted(resetting) as server:
         load = OPEN | {"requests": 1}
         order = make_order(server.port, load=load, plan=session(4, retry_on_failure=True))
-        engine = Engine(Order.from_json(order), kept())
+        engine = Engine(Order.from_json(order), local_run())
         engine.prepare()
         end = engine.run(now() + 10_000_000)
         gevent.sleep(0.1)
@@ -158,7 +158,7 @@ def test_calls_under_way_at_a_stop_fail_their_sessions():
     load = OPEN | {"rate_per_s": 50, "requests": None, "duration_s": 30}
     with scripted(lambda sock, server: time.sleep(3)) as server:
         plan = session(3, burst_length=3, connections_per_session=2, first_call_alone=False)
-        end = stopped(server.port, 0.3, load=load, plan=plan, timeouts={"total_s": 20})
+        end = stop_after(server.port, 0.3, load=load, plan=plan, timeouts={"total_s": 20})
     totals = end.totals
     assert totals["sessions_failed"] == totals["sessions_started"] > 3
     assert end.errors == {"aborted_by_stop": totals["failed"]}
@@ -209,8 +209,8 @@ def test_whatever_the_target_does_calls_and_sessions_add_up():
         assert sum(total.errors.values()) == total.count("failed") > 0
         assert total.timing("session_failed").n == total.count("sessions_failed") > 0
         assert total.timing("session").n == total.count("sessions_ok")
-        ended = sum(n for name, n in total.counters.items() if name.startswith("session_length_"))
-        assert ended == total.count("sessions_started") == 60
+        n_ended = sum(n for name, n in total.counters.items() if name.startswith("session_length_"))
+        assert n_ended == total.count("sessions_started") == 60
         assert is_conserved(result)
         assert sessions_are_conserved(result)
 

@@ -6,8 +6,7 @@ from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.metrics.injector_end import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.servers import OK_REPLY, after, scripted
-from tests.injector.test_side_by_side import arms_order, heard
-from workers.injector.arms_run import run_arms
+from tests.injector.test_side_by_side import arms_order, arms_run, play
 
 pytestmark = pytest.mark.long
 
@@ -18,25 +17,21 @@ CONNECTIONS = {"load": LOAD | {"arrival_unit": "connection"},
                "plan": {"session": {"calls_per_connection": 3}}}  # fmt: skip
 
 
-def measured(*ports, **more):
-    return run_arms(arms_order(*ports, **more), [str(port) for port in ports], lambda *_: None)
-
-
 @pytest.mark.parametrize("visits", [SESSIONS, CONNECTIONS], ids=["sessions", "connections"])
 def test_each_arm_has_a_ledger_of_whole_visits(program, visits):
     turns = {"slice_s": 0.2, "may_lower_rate": False, "limit_s": 3}
     with scripted(after(0.002)) as one, scripted(after(0.006)) as other:
-        _, lines = heard(arms_order(one.port, other.port, **visits, **turns), program)
+        _, lines = play(arms_order(one.port, other.port, **visits, **turns), program)
     [line] = lines["end"]
     end = ArmsEnd.from_json(line)
     rounds = [ArmsRound.from_json(each) for each in lines["round"]]
     assert [each.number for each in rounds] == list(range(end.rounds))
     for number, server in enumerate((one, other)):
         seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
-        total, measured = total_of(seconds), total_of(each for each in seconds if each.second >= 0)
+        total, in_time = total_of(seconds), total_of(each for each in seconds if each.second >= 0)
         assert total.counters == end.arms[number].totals
         assert total.count("ok") == server.n_requests == 3 * server.n_connections
-        assert sum(each.arms[number].n for each in rounds) == measured.count("ok")
+        assert sum(each.arms[number].n for each in rounds) == in_time.count("ok")
         if visits is SESSIONS:
             n_sessions = server.n_connections
             assert total.count("sessions_started") == total.count("sessions_ok") == n_sessions
@@ -46,11 +41,11 @@ def test_each_arm_has_a_ledger_of_whole_visits(program, visits):
 
 def test_equal_servers_are_not_told_apart_and_a_slower_one_is():
     with scripted(after(0.003)) as one, scripted(after(0.003)) as other:
-        [found] = measured(one.port, other.port, limit_s=5, **SESSIONS).comparisons
+        [answer] = arms_run(one.port, other.port, limit_s=5, **SESSIONS).comparisons
     with scripted(after(0.003)) as one, scripted(after(0.006)) as other:
         # Until it is settled: as long as a busy machine takes.
-        run = measured(one.port, other.port, limit_s=60, until_settled=True, **SESSIONS)
-    assert found.word not in {Word.SLOWER, Word.FASTER}
+        run = arms_run(one.port, other.port, limit_s=60, until_settled=True, **SESSIONS)
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
     assert run.comparisons[0].word == Word.SLOWER
 
 
@@ -63,7 +58,7 @@ def test_a_visit_that_is_cut_short_does_not_hold_its_round_up(short_trial):
             sock.sendall(OK_REPLY.replace(b"200", b"503") if is_refused else OK_REPLY)
 
     with scripted(refusing) as one, scripted(refusing) as other:
-        run = measured(one.port, other.port, limit_s=3, slice_s=0.2, **SESSIONS)
-    skipped = [arm.totals["calls_skipped"] for arm in run.end.arms]
-    assert min(skipped) > 0
+        run = arms_run(one.port, other.port, limit_s=3, slice_s=0.2, **SESSIONS)
+    n_skipped = [arm.totals["calls_skipped"] for arm in run.end.arms]
+    assert min(n_skipped) > 0
     assert [each.number for each in run.rounds] == list(range(7)), "0.4 s each"

@@ -21,8 +21,8 @@ from tests.injector.servers import (
     always,
     make_order,
     measure,
-    measured,
     scripted,
+    tally,
     target_reasons,
 )
 from tests.injector.test_loads import Arrivals
@@ -44,9 +44,9 @@ def second_of(**after):
     """The vitals of one second in which these readings changed."""
     readings = iter([QUIET, QUIET | {"at_ns": 1_000 * MS, "machine_s": 1000.0} | after])
     vitals = VitalsReader(read=lambda: next(readings))
-    seen = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=7)
+    row = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=7)
     vitals.close()
-    return seen
+    return row
 
 
 def test_a_vital_is_what_changed_in_the_second():
@@ -73,19 +73,19 @@ def test_stolen_time_is_not_other_programs_time():
 
 
 def test_open_files_count_against_the_limit():
-    seen = second_of()
-    assert seen["open_files"] > 7
-    assert 0 <= seen["open_files_share"] <= 1
+    row = second_of()
+    assert row["open_files"] > 7
+    assert 0 <= row["open_files_share"] <= 1
 
 
 def test_a_collection_is_timed():
     readings = iter([QUIET, QUIET])
     vitals = VitalsReader(read=lambda: next(readings))
     gc.collect()
-    seen = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=0)
+    row = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=0)
     vitals.close()
-    assert seen["gc_pause_max_us"] > 0
-    assert seen["gc_share"] > 0
+    assert row["gc_pause_max_us"] > 0
+    assert row["gc_share"] > 0
 
 
 def test_a_standstill_counts_every_timer_that_it_kept_from_running():
@@ -168,14 +168,14 @@ def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
 @pytest.mark.sockets
 def test_waiting_is_not_our_own_delay_where_many_are_due_at_the_same_instant():
     load = {"model": "over", "requests": 20, "over_s": 1e-8, "max_in_flight": 2}
-    total, _ = measured(Arrivals(service_s=0.05), load=load, timeouts={"total_s": 5})
+    total, _ = tally(Arrivals(service_s=0.05), load=load, timeouts={"total_s": 5})
     assert (total.count("queued"), total.timing("slot_wait").n) == (18, 18)
     lateness, own, wait = (total.timing(n) for n in ("lateness", "own_delay", "slot_wait"))
     assert lateness.sum_us == own.sum_us + wait.sum_us
     assert own.max_us < 200_000
 
 
-def with_few_files(*arguments, limit=64, **given):
+def with_few_files(*arguments, limit=64, **options):
     """The program in a process that may have few open files."""
     code = (
         "import resource, runpy, sys\n"
@@ -184,7 +184,7 @@ def with_few_files(*arguments, limit=64, **given):
         "runpy.run_module('workers.injector', run_name='__main__', alter_sys=False)"
     )
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, **given)
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, **options)
 
 
 @pytest.mark.sockets

@@ -9,7 +9,7 @@ import pytest
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.load import Hold
 from tests.injector.servers import OK_REPLY, against, always, make_order, measure, scripted
-from tests.injector.test_loads import is_conserved, kept
+from tests.injector.test_loads import is_conserved, local_run
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal
@@ -26,20 +26,20 @@ class Opening:
     def __init__(self, service_s=0.02):
         self.service_s = service_s
         self.most_unanswered = self.most_open = 0
-        self._unanswered = self._open = 0
+        self._n_unanswered = self._open = 0
         self._lock = threading.Lock()
 
-    def _count(self, unanswered, opened):
+    def _count(self, n_more, n_open):
         with self._lock:
-            self._unanswered += unanswered
-            self._open += opened
-            self.most_unanswered = max(self.most_unanswered, self._unanswered)
+            self._n_unanswered += n_more
+            self._open += n_open
+            self.most_unanswered = max(self.most_unanswered, self._n_unanswered)
             self.most_open = max(self.most_open, self._open)
 
     @property
     def n_held(self):
         """Connections that have their reply and are open."""
-        return self._open - self._unanswered
+        return self._open - self._n_unanswered
 
     def __call__(self, sock, server):
         self._count(1, 1)
@@ -52,8 +52,8 @@ class Opening:
         self._count(0, -1)
 
 
-def window_of(low, high, requests=None, **given):
-    return {"model": "window", "low": low, "high": high, "requests": requests} | given
+def window_of(low, high, requests=None, **fields):
+    return {"model": "window", "low": low, "high": high, "requests": requests} | fields
 
 
 class Instrumented:
@@ -109,13 +109,13 @@ def test_opening_stays_below_the_high_mark_and_bursts_begin_below_the_low_one():
             (5, 1, 1),
             (3, 250, 500),
         ]:
-            seen = Instrumented(count, low, high, is_failing).run()
-            assert 0.9 * min(high, count) < max(seen.levels) <= min(high, count)
-            throttled, resumed = (len(each) for each in seen.events.values())
+            window = Instrumented(count, low, high, is_failing).run()
+            assert 0.9 * min(high, count) < max(window.levels) <= min(high, count)
+            n_throttled, n_resumed = (len(each) for each in window.events.values())
             refills = -(-(count - min(high, count)) // max(1, high - low + 1))
-            assert resumed == refills
+            assert n_resumed == refills
             # Every burst but one that ran out of numbers ends at the high mark.
-            assert throttled in {resumed, resumed + 1} if count > high else throttled == 0
+            assert n_throttled in {n_resumed, n_resumed + 1} if count > high else n_throttled == 0
 
 
 def test_a_refill_is_one_burst_from_below_low_up_to_high():
@@ -128,9 +128,9 @@ def test_a_refill_is_one_burst_from_below_low_up_to_high():
             original(self)
             bursts.append((before, self._n_opening))
 
-    seen = Instrumented(1000, 25, 50)
-    seen.load.__class__ = Watched
-    seen.run()
+    window = Instrumented(1000, 25, 50)
+    window.load.__class__ = Watched
+    window.run()
     assert bursts[0] == (0, 50)
     assert set(bursts[1:-1]) == {(24, 50)}
     assert bursts[-1][0] == 24
@@ -191,7 +191,7 @@ def test_more_than_the_process_may_have_open_is_refused(monkeypatch):
     monkeypatch.setattr("workers.injector.preflight.raise_descriptor_limit", lambda: 164)
     load = window_of(5, 10, 101, hold="keep_until_all")
     with pytest.raises(Refusal, match="101 connections need"):
-        Engine(Order.from_json(make_order(1, load=load)), kept()).prepare()
+        Engine(Order.from_json(make_order(1, load=load)), local_run()).prepare()
 
 
 def test_a_window_waits_for_room_where_held_connections_take_it():
@@ -216,7 +216,7 @@ def test_a_stop_closes_what_is_held_within_a_second():
     opening, stopped_at = Opening(service_s=0.01), []
     with scripted(opening) as server:
         order = make_order(server.port, load=window_of(2, 4, 20, hold="keep_s", hold_s=60))
-        engine = Engine(Order.from_json(order), kept())
+        engine = Engine(Order.from_json(order), local_run())
         engine.prepare()
 
         def stop_when_all_are_held():
@@ -241,7 +241,7 @@ def test_a_stop_closes_what_is_held_within_a_second():
 def test_a_stop_in_the_middle_of_a_burst_leaves_the_rest_of_it_unopened(plan, monkeypatch):
     with scripted(always(OK_REPLY)) as server:
         order = make_order(server.port, load=window_of(50, 50, 100), plan=plan)
-        engine = Engine(Order.from_json(order), kept())
+        engine = Engine(Order.from_json(order), local_run())
         engine.prepare()
         original = WindowLoad._fill
 

@@ -11,17 +11,17 @@ OPEN = {"model": "open", "arrival_unit": "session", "rate_per_s": 100, "requests
 ERROR_REPLY = b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"
 
 
-def measure(port, **given):
+def measure(port, **fields):
     """With a limit that a crowded machine keeps, too."""
-    return servers.measure(port, **{"timeouts": {"total_s": 20}, **given})
+    return servers.measure(port, **{"timeouts": {"total_s": 20}, **fields})
 
 
-def against(script, **given):
-    return servers.against(script, **{"timeouts": {"total_s": 20}, **given})
+def against(script, **fields):
+    return servers.against(script, **{"timeouts": {"total_s": 20}, **fields})
 
 
-def measured(script, **given):
-    return servers.measured(script, **{"timeouts": {"total_s": 20}, **given})
+def tally(script, **fields):
+    return servers.tally(script, **{"timeouts": {"total_s": 20}, **fields})
 
 
 def session(calls, **fields):
@@ -36,8 +36,8 @@ def sessions_are_conserved(result) -> bool:
     """As requests are: started = ok + failed + dropped + carried + in flight at the end."""
     totals, end = result.ends[0].totals, result.ends[0]
     parts = sum(totals.get(f"sessions_{name}", 0) for name in ("ok", "failed", "dropped"))
-    carried = totals.get("sessions_carried", 0)
-    return totals.get("sessions_started", 0) == parts + carried + end.sessions_in_flight
+    n_carried = totals.get("sessions_carried", 0)
+    return totals.get("sessions_started", 0) == parts + n_carried + end.sessions_in_flight
 
 
 def answering_pipelined(sock, server):

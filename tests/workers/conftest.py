@@ -13,11 +13,11 @@ from workers.dispatching import Dispatcher
 @pytest.fixture
 def dispatcher():
     """The real one, in a thread, and what ends it; it makes no doorbell that anybody hears."""
-    ended = threading.Event()
-    thread = threading.Thread(target=Dispatcher(ended).run)
+    end = threading.Event()
+    thread = threading.Thread(target=Dispatcher(end).run)
     thread.start()
-    yield thread, ended
-    ended.set()
+    yield thread, end
+    end.set()
     thread.join(15)
 
 
@@ -26,11 +26,11 @@ def messages(monkeypatch) -> list[tuple[float, dict]]:
     """What launchers tell their injectors, each with its instant."""
     messages, tell = [], launcher.InjectorProcess.tell
 
-    def noted(self, message):
+    def tell_and_note(self, message):
         messages.append((time.monotonic(), message))
         tell(self, message)
 
-    monkeypatch.setattr(launcher.InjectorProcess, "tell", noted)
+    monkeypatch.setattr(launcher.InjectorProcess, "tell", tell_and_note)
     return messages
 
 

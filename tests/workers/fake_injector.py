@@ -89,15 +89,15 @@ def main():
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--second-s", type=float, default=1.0)
     parser.add_argument("--mode", default="good")
-    given = parser.parse_args()
+    options = parser.parse_args()
     json.loads(sys.stdin.readline())
-    if given.mode == "refuse":
+    if options.mode == "refuse":
         refuse()
-    if given.mode == "decline":
+    if options.mode == "decline":
         refuse("No\0name.")
     say("ready", protocol=1, pid=os.getpid(), facts={"resolved": ["127.0.0.1"]})
     await_start()
-    send(given.seconds, given.second_s, given.mode)
+    send(options.seconds, options.second_s, options.mode)
 
 
 if __name__ == "__main__":

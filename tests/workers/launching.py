@@ -1,5 +1,6 @@
 """A launcher with a small program in the injector's place."""
 
+import errno
 import sys
 import threading
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from django.db import connection
 
-from campaigns.models import Run
+from campaigns.models import Campaign, Run
 from tests.waiting import eventually
 from workers import launcher
 
@@ -51,3 +52,21 @@ def done(run: Run, within_s: float = 10) -> Run:
 def when(run: Run, is_so, within_s: float = 10) -> Run:
     eventually(lambda: run.refresh_from_db() or is_so(), within_s, f"what {run} was to come to")
     return run
+
+
+def work_until(is_so) -> None:
+    """Do what the workers of a host do."""
+
+    def works() -> bool:
+        launcher.launch_one(worker="w", host="host 1")
+        return is_so()
+
+    eventually(works, 60, "what the campaign was to come to")
+
+
+def is_done(campaign: Campaign) -> bool:
+    return Campaign.objects.get(pk=campaign.pk).state == "done"
+
+
+def read_only(*_, **__):
+    raise OSError(errno.EROFS, "Read-only file system")

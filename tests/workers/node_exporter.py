@@ -21,10 +21,10 @@ GROWTH = {
 
 def recorded_after(age_s: float) -> str:
     """What the real one answered, so much later."""
-    return "\n".join(_grown(line, age_s) for line in RECORDED.split("\n"))
+    return "\n".join(_line_after(line, age_s) for line in RECORDED.split("\n"))
 
 
-def _grown(line: str, age_s: float) -> str:
+def _line_after(line: str, age_s: float) -> str:
     for begin, per_s in GROWTH.items():
         if line.startswith(f"{begin} "):
             return f"{begin} {float(line.removeprefix(begin)) + per_s * age_s}"

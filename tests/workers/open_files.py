@@ -16,14 +16,14 @@ def all_files_open():
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 3, limits[1])
     )
-    kept = []
+    descriptors = []
     try:
         with suppress(OSError):
             while True:
-                kept.append(os.open(os.devnull, os.O_RDONLY))
+                descriptors.append(os.open(os.devnull, os.O_RDONLY))
         yield
     finally:
-        for descriptor in kept:
+        for descriptor in descriptors:
             os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         gc.enable()

@@ -67,9 +67,9 @@ def test_a_run_has_what_its_agent_tells_counts_and_records(run, dispatcher, tmp_
     assert perf[-1]["counts"]["page-faults"] == [7 * perf[-1]["lasted_s"], 100]
     assert (profile.of, profile.samples) == ("processes", 9)
     assert 0 < profile.lasted_s < 10
-    stored = Exporter.objects.get()
-    assert {"CPU", f"process {own}", "perf"} <= set(stored.offers)
-    assert stored.machine
+    exporter_row = Exporter.objects.get()
+    assert {"CPU", f"process {own}", "perf"} <= set(exporter_row.offers)
+    assert exporter_row.machine
     assert problems(run) == []
 
 

@@ -84,50 +84,50 @@ def test_only_what_stops_the_whole_process_is_a_standstill():
 
 
 @pytest.fixture
-def asked(monkeypatch) -> list[str]:
+def names(monkeypatch) -> list[str]:
     """The names that were asked for; all stand for one machine with two addresses."""
-    asked = []
+    names = []
     monkeypatch.setattr(
         side_threads,
         "addresses_of",
-        lambda host, port: asked.append(host) or ["10.0.0.5", "fd00::5"],
+        lambda host, port: names.append(host) or ["10.0.0.5", "fd00::5"],
     )
-    return asked
+    return names
 
 
 def on(project, name: str):
     return started(project, endpoint=make_endpoint(make_target(project), host=name))
 
 
-def test_a_name_is_asked_for_once_in_a_while(db, project, asked):
+def test_a_name_is_asked_for_once_in_a_while(db, project, names):
     run = on(project, "shop.example").runs.get()
     on(project, "10.0.0.9")
     thread = NamesThread(threading.Event(), is_active=lambda: True)
     thread.act()
     thread.act()
     run.refresh_from_db()
-    assert asked == ["shop.example"]
+    assert names == ["shop.example"]
     assert run.machines == ["10.0.0.5", "fd00::5"]
 
 
-def test_a_name_is_asked_for_again_while_its_run_waits(db, project, asked, monkeypatch):
+def test_a_name_is_asked_for_again_while_its_run_waits(db, project, names, monkeypatch):
     on(project, "shop.example")
     monkeypatch.setattr(side_threads, "NAMES_AGAIN_AFTER_S", 0.0)
     thread = NamesThread(threading.Event(), is_active=lambda: True)
     thread.act()
     thread.act()
-    assert asked == ["shop.example"] * 2
+    assert names == ["shop.example"] * 2
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_names_of_one_machine_are_measured_one_after_the_other(project, asked):
+def test_two_names_of_one_machine_are_measured_one_after_the_other(project, names):
     host(slots=4)
     on(project, "shop.example"), on(project, "www.example")
     with Running():
-        admitted = Run.objects.filter(state="preparing")
-        eventually(admitted.exists, 5, "a run is admitted")
-        eventually(lambda: len(asked) == 2, 5, "both names are looked up")
-        assert admitted.count() == 1
+        runs = Run.objects.filter(state="preparing")
+        eventually(runs.exists, 5, "a run is admitted")
+        eventually(lambda: len(names) == 2, 5, "both names are looked up")
+        assert runs.count() == 1
 
 
 def test_an_unknown_name_has_no_address(monkeypatch):
@@ -139,8 +139,8 @@ def test_an_unknown_name_has_no_address(monkeypatch):
 
 
 def test_a_name_has_all_of_its_addresses(monkeypatch):
-    found = [(2, 1, 6, "", ("10.0.0.5", 80)), (10, 1, 6, "", ("fd00::5", 80, 0, 0))]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_kwargs: found)
+    answers = [(2, 1, 6, "", ("10.0.0.5", 80)), (10, 1, 6, "", ("fd00::5", 80, 0, 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_kwargs: answers)
     assert addresses_of("shop.example", 80) == ["10.0.0.5", "fd00::5"]
 
 

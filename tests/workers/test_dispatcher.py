@@ -25,8 +25,8 @@ class Running:
     """A dispatcher in a thread."""
 
     def __init__(self):
-        self.ended = threading.Event()
-        self.dispatcher = Dispatcher(self.ended)
+        self.end = threading.Event()
+        self.dispatcher = Dispatcher(self.end)
         self.thread = threading.Thread(target=self.dispatcher.run)
 
     def __enter__(self):
@@ -34,7 +34,7 @@ class Running:
         return self
 
     def __exit__(self, *_):
-        self.ended.set()
+        self.end.set()
         self.thread.join(15)
         assert not self.thread.is_alive()
 
@@ -57,14 +57,14 @@ def test_a_search_that_others_keep_waiting_ends_with_its_time(project, monkeypat
 
 
 def test_it_admits_a_run_at_its_next_tick_and_rings(project, monkeypatch):
-    rung = threading.Event()
+    bell = threading.Event()
     monkeypatch.setattr(
-        dispatch.queue, "send", lambda task, **_: task != queue.INJECT or rung.set() or True
+        dispatch.queue, "send", lambda task, **_: task != queue.INJECT or bell.set() or True
     )
     host(slots=1)
     with Running():
         is_admitted(started(project))
-        assert rung.wait(5)
+        assert bell.wait(5)
     assert dispatching.TICK_S <= 0.5
 
 
@@ -75,7 +75,7 @@ def test_a_second_one_waits_and_takes_over(project):
         with Running() as second:
             time.sleep(0.5)  # more than two of its ticks
             assert not second.dispatcher.is_active
-            first.ended.set()
+            first.end.set()
             comes_to_lead(second)
             is_admitted(started(project))
 
@@ -87,10 +87,10 @@ def test_a_host_that_vanished_keeps_the_lock_for_less_than_half_a_minute(db):
             "SELECT name, reset_val::int FROM pg_settings "
             "WHERE source = 'client' AND name ~ '^tcp_'"
         )
-        asked = dict(cursor.fetchall())
-    probes_s = asked["tcp_keepalives_interval"] * asked["tcp_keepalives_count"]
-    assert 0 < asked["tcp_keepalives_idle"] + probes_s < 30
-    assert 0 < asked["tcp_user_timeout"] < 30_000
+        tcp = dict(cursor.fetchall())
+    probes_s = tcp["tcp_keepalives_interval"] * tcp["tcp_keepalives_count"]
+    assert 0 < tcp["tcp_keepalives_idle"] + probes_s < 30
+    assert 0 < tcp["tcp_user_timeout"] < 30_000
 
 
 def test_it_survives_a_lost_connection_and_leads_again(project):

@@ -145,19 +145,19 @@ def test_a_wait_may_be_drawn_from_a_distribution():
             assert 0.3 < drawn_ms.count(30) / 200 < 0.7
 
 
-def logged(echo, path, count):
+def lines_of(echo, path, count):
     """The lines of that path; a line is written after its reply."""
 
     def lines():
-        seen = [each for each in echo.arrivals() if each["path"] == path]
-        return seen if len(seen) >= count else None
+        rows = [each for each in echo.arrivals() if each["path"] == path]
+        return rows if len(rows) >= count else None
 
     return eventually(lines, 5, f"{count} lines of {path}")
 
 
 def test_the_log_of_a_drawn_wait_says_how_long_the_request_took(echo):
     get(f"{echo.http}timed?bimodal=5,5,0.5")
-    (line,) = logged(echo, "/timed", 1)
+    (line,) = lines_of(echo, "/timed", 1)
     assert 5_000 <= line["service_us"] < 500_000
 
 
@@ -172,9 +172,9 @@ def test_the_log_counts_from_the_arrival_although_the_target_looks_late(echo):
         time.sleep(0.3)  # that long it is late
         echo.process.send_signal(signal.SIGCONT)
         assert client.recv(4096)
-    seen = logged(echo, "/late", 2)
-    assert seen[1]["service_us"] >= 290_000
-    assert abs(seen[1]["monotonic_ns"] - sent_ns) < 100_000_000
+    rows = lines_of(echo, "/late", 2)
+    assert rows[1]["service_us"] >= 290_000
+    assert abs(rows[1]["monotonic_ns"] - sent_ns) < 100_000_000
 
 
 def test_a_wait_ends_when_it_is_over_and_not_at_the_next_millisecond(echo):
@@ -182,7 +182,7 @@ def test_a_wait_ends_when_it_is_over_and_not_at_the_next_millisecond(echo):
 
     def take_us():
         get(f"{echo.http}exact?delay_ms=2.3&timed=1")
-        return logged(echo, "/exact", next(numbers))[-1]["service_us"]
+        return lines_of(echo, "/exact", next(numbers))[-1]["service_us"]
 
     assert_takes(2_300, 2_550, take_us)
 
@@ -193,9 +193,9 @@ def ends():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         enable_receive_timestamps(listener)
         with socket.create_connection(listener.getsockname()) as client:
-            accepted, _ = listener.accept()
-            with accepted:
-                yield accepted, client
+            target, _ = listener.accept()
+            with target:
+                yield target, client
 
 
 @only_linux

@@ -71,7 +71,7 @@ def test_it_resumes_sessions(serve, version):
 
 
 @pytest.mark.parametrize(
-    ("offered", "agreed"),
+    ("offers", "agreed"),
     [
         (("spdy/3", "http/1.1"), "http/1.1"),
         (("http/1.1", "h2"), "http/1.1"),
@@ -80,11 +80,11 @@ def test_it_resumes_sessions(serve, version):
         ((), None),
     ],
 )
-def test_it_agrees_on_the_protocol_that_a_client_prefers_or_on_none(serve, offered, agreed):
+def test_it_agrees_on_the_protocol_that_a_client_prefers_or_on_none(serve, offers, agreed):
     context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    if offered:
-        context.set_alpn_protocols(list(offered))
+    if offers:
+        context.set_alpn_protocols(list(offers))
     plain = gevent_socket.create_connection(("127.0.0.1", serve("https")))
     with context.wrap_socket(plain) as sock:
         assert sock.selected_alpn_protocol() == agreed
@@ -99,9 +99,9 @@ def test_a_certificate_is_made_once_and_its_key_is_only_its_owner_s(certificates
     assert key.read_bytes() == before
 
 
-def over_http2(port, paths=("/",), **given):
+def over_http2(port, paths=("/",), **fields):
     steps = [{"label": path, "method": "GET", "path": path} for path in paths]
-    return measure(port, plan={"http_version": "2", "streams": 4, "steps": steps}, **given).total
+    return measure(port, plan={"http_version": "2", "streams": 4, "steps": steps}, **fields).total
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -29,9 +29,15 @@ class Proc:
         self.write("stat", f"cpu  {first}cpu0 {first}cpu1 0 0 0 0 0 0 0 0 0 0\n")
 
     def process(
-        self, pid: int, parent: int, command: str = "prog\0", *, ticks: int = 0, ended: int = 0
+        self,
+        pid: int,
+        parent: int,
+        command: str = "prog\0",
+        *,
+        ticks: int = 0,
+        children_ticks: int = 0,
     ) -> None:
-        words = ["S", parent, *[0] * 9, ticks, 0, ended, 0, 0, 0, 1, 0, 100, 0, 0]
+        words = ["S", parent, *[0] * 9, ticks, 0, children_ticks, 0, 0, 0, 1, 0, 100, 0, 0]
         self.write(f"{pid}/stat", f"{pid} (prog) {' '.join(map(str, words))}\n")
         self.write(f"{pid}/cmdline", command)
         self.write(f"{pid}/comm", "prog\n")
@@ -46,7 +52,7 @@ def use_of(proc: Proc) -> HostWatch:
     return HostWatch(WORKER, str(proc.folder))
 
 
-def named(use: dict) -> dict[str, float]:
+def cores_by_name(use: dict) -> dict[str, float]:
     return {each["name"]: each["cores"] for each in use["programs"]}
 
 
@@ -56,11 +62,13 @@ def test_what_injectors_use_is_not_of_others_also_when_they_have_ended(proc):
     use = use_of(proc)
     proc.process(30, 20, "python3\0-m\0workers.injector\0", ticks=400)
     proc.cpu(user=450, idle=550)
-    told = use.take()
-    assert (told["others_share"], told["load_1min"], told["cores"]) == (0.05, 5.25, 2)
-    assert named(told) == {}
+    facts = use.take()
+    assert (facts["others_share"], facts["load_1min"], facts["cores"]) == (0.05, 5.25, 2)
+    assert cores_by_name(facts) == {}
     (proc.folder / "30/stat").unlink()
-    proc.process(20, WORKER, "python3\0-m\0celery\0", ended=500)  # 100 since the last reading
+    proc.process(
+        20, WORKER, "python3\0-m\0celery\0", children_ticks=500
+    )  # 100 since the last reading
     proc.cpu(user=600, idle=1400)
     assert use.take()["others_share"] == 0.05
 
@@ -72,9 +80,9 @@ def test_the_three_programs_that_use_most_are_named(proc):
     for pid, ticks in zip(range(40, 46), (450, 20, 100, 100, 30, 60), strict=True):
         proc.process(pid, 1, "/opt/web\0" if pid in (42, 43) else f"/opt/p{pid}\0", ticks=ticks)
     proc.cpu(user=760, idle=140, steal=100)
-    told = use.take()
-    assert named(told) == {"p40": 0.9, "web": 0.4, "p45": 0.12}
-    assert (told["others_share"], told["steal_share"]) == (0.76, 0.1)
+    facts = use.take()
+    assert cores_by_name(facts) == {"p40": 0.9, "web": 0.4, "p45": 0.12}
+    assert (facts["others_share"], facts["steal_share"]) == (0.76, 0.1)
 
 
 def test_what_a_program_started_and_has_ended_is_its_own(proc):
@@ -82,31 +90,31 @@ def test_what_a_program_started_and_has_ended_is_its_own(proc):
     proc.process(41, 40, "/usr/bin/cc\0", ticks=100)
     use = use_of(proc)
     (proc.folder / "41/stat").unlink()
-    proc.process(40, 1, "/usr/bin/make\0", ended=500)  # 100 of them before
+    proc.process(40, 1, "/usr/bin/make\0", children_ticks=500)  # 100 of them before
     proc.cpu(user=400, idle=600)
-    assert named(use.take()) == {"make": 0.8}
+    assert cores_by_name(use.take()) == {"make": 0.8}
 
 
 @pytest.mark.parametrize(
-    ("heir", "parent", "name", "ended"),
+    ("heir", "parent", "name", "ticks"),
     [
         (40, 1, "bash", 5500),  # 5400 of them before
         (1, 0, "init", 5100),  # which adopts what outlived its parent, 5000 of them before
     ],
 )
 def test_a_tree_of_programs_that_ends_used_only_what_it_used_since_the_last_reading(
-    proc, heir, parent, name, ended
+    proc, heir, parent, name, ticks
 ):
     proc.process(1, 0, "/sbin/init\0")
     proc.process(40, 1, "/bin/bash\0")
-    proc.process(41, 40, "/usr/bin/make\0", ticks=100, ended=300)
+    proc.process(41, 40, "/usr/bin/make\0", ticks=100, children_ticks=300)
     proc.process(42, 41, "/usr/bin/cc\0", ticks=5000)
     use = use_of(proc)
     for pid in (41, 42):
         (proc.folder / f"{pid}/stat").unlink()
-    proc.process(heir, parent, f"/bin/{name}\0", ended=ended)
+    proc.process(heir, parent, f"/bin/{name}\0", children_ticks=ticks)
     proc.cpu(user=100, idle=900)
-    assert named(use.take()) == {name: 0.2}
+    assert cores_by_name(use.take()) == {name: 0.2}
 
 
 def test_a_program_below_a_twentieth_of_a_core_is_not_named(proc):
@@ -125,11 +133,7 @@ def test_what_make_run_has_started_is_benchsite_itself(proc):
     proc.process(52, 5, "python3\0-m\0workers.echo\0--http-port\00\0", ticks=200)
     proc.process(53, 1, "python3\0-m\0gunicorn\0", ticks=100)
     proc.cpu(user=400, idle=600)
-    assert named(use.take()) == {
-        DEMO_TARGET: 0.4,
-        ITSELF: 0.2,
-        "python3 gunicorn": 0.2,
-    }
+    assert cores_by_name(use.take()) == {DEMO_TARGET: 0.4, ITSELF: 0.2, "python3 gunicorn": 0.2}
 
 
 def test_a_machine_that_tells_nothing_is_not_known(tmp_path):

@@ -146,17 +146,17 @@ def note_looks(monkeypatch) -> list[tuple[float, bool]]:
     """When each of the watch's looks began, and whether it saw a request for a stop."""
     looks = []
 
-    def noted(ask):
-        def asked(**what):
+    def note(ask):
+        def ask_and_note(**what):
             began_at = time.monotonic()
             pulse = ask(**what)
             looks.append((began_at, bool(pulse and pulse.stop_requested)))
             return pulse
 
-        return asked
+        return ask_and_note
 
-    monkeypatch.setattr(watch, "look", noted(watch.look))
-    monkeypatch.setattr(watch, "heartbeat", noted(watch.heartbeat))
+    monkeypatch.setattr(watch, "look", note(watch.look))
+    monkeypatch.setattr(watch, "heartbeat", note(watch.heartbeat))
     return looks
 
 
@@ -282,11 +282,11 @@ def test_the_longest_silence_is_known_when_it_is_over(run, dispatcher, settings,
     settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 30
     silences, close = [], watch.Watch.close
 
-    def ended(self):
+    def note_and_close(self):
         silences.append(self.worst_silence())
         close(self)
 
-    monkeypatch.setattr(watch.Watch, "close", ended)
+    monkeypatch.setattr(watch.Watch, "close", note_and_close)
     thread = sending(run, "--seconds", "20")
     with monkeypatch.context() as outage:
         lose_postgresql(outage, at_the_limit)
@@ -304,9 +304,9 @@ def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
     settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 1.0
     look = shards.look
 
-    def slow(**given):
+    def slow(**fields):
         time.sleep(2)  # longer than the time after which it stops
-        return look(**given)
+        return look(**fields)
 
     lose_postgresql(monkeypatch)
     monkeypatch.setattr(launcher.shards, "look", slow)
@@ -320,7 +320,7 @@ def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
 ):
     settings.HEARTBEAT_S = 0.3
     beats, beat = [], watch.heartbeat
-    monkeypatch.setattr(watch, "heartbeat", lambda **given: beats.append(1) or beat(**given))
+    monkeypatch.setattr(watch, "heartbeat", lambda **fields: beats.append(1) or beat(**fields))
     launch("--seconds", "7")
     assert messages[0][1]["dead_man_s"] == settings.DEAD_MAN_S
     assert len(beats) >= 3

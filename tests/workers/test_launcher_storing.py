@@ -16,7 +16,7 @@ from campaigns.models import Run, Shard
 from tests.engine.scenes import at_once, running, second
 from tests.frozen_backends import frozen_backends
 from tests.waiting import eventually
-from tests.workers.launching import done, in_background, in_thread, launch, when
+from tests.workers.launching import done, in_background, in_thread, launch, read_only, when
 from tests.workers.open_files import all_files_open
 from workers import injector_process, launcher, spool
 from workers.database import use_own_connection
@@ -30,18 +30,18 @@ def away(**_):
 
 
 def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeypatch):
-    record, is_away, refused = shards.record_seconds, threading.Event(), []
+    record, is_away, refusals = shards.record_seconds, threading.Event(), []
 
-    def sometimes(**given):
+    def sometimes(**fields):
         if is_away.is_set():
-            refused.append(given)
+            refusals.append(fields)
             raise OperationalError("the database system is starting up")
-        return record(**given)
+        return record(**fields)
 
     monkeypatch.setattr(spool, "record_seconds", sometimes)
     is_away.set()
     thread = in_background("--seconds", "4")
-    when(run, lambda: len(refused) >= 3)
+    when(run, lambda: len(refusals) >= 3)
     assert run.seconds.count() == 0
     is_away.clear()
     thread.join(10)
@@ -142,10 +142,6 @@ def test_a_disk_that_becomes_read_only_in_the_middle_of_a_run_costs_no_second(
     assert (run.shards.get().state, list(tmp_path.iterdir())) == ("done", [])
 
 
-def read_only(*_):
-    raise OSError(errno.EROFS, "Read-only file system")
-
-
 def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
     run, dispatcher, monkeypatch, tmp_path
 ):
@@ -178,11 +174,11 @@ def test_what_only_memory_has_waits_for_longer_and_the_log_says_what_would_lose_
             raise OSError(errno.ENOSPC, "No space left on device")
         append(self, message)
 
-    def after_a_while(**given):
+    def after_a_while(**fields):
         away_until.append(time.monotonic())
         if time.monotonic() < away_until[0] + 3:
             raise OperationalError("the database system is starting up")
-        return record(**given)
+        return record(**fields)
 
     monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
     monkeypatch.setattr(spool.Spool, "append", full)
@@ -210,36 +206,36 @@ def test_an_injector_that_cannot_be_started_leaves_nothing_to_be_stored(run, dis
 
 
 def test_a_spool_that_cannot_begin_is_closed(run, dispatcher, monkeypatch):
-    opened = []
+    files = []
 
     def full(self, message):
-        opened.append(self._file)
+        files.append(self._file)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(spool.Spool, "append", full)
     launch()
     done(run)
     assert "No space left on device" in run.reason
-    assert [file.closed for file in opened] == [True]
+    assert [file.closed for file in files] == [True]
 
 
 @pytest.mark.parametrize("nth", range(6))
 def test_an_injector_whose_launcher_gets_no_thread_is_ended(run, dispatcher, monkeypatch, nth):
-    start, started, injectors = threading.Thread.start, [], []
+    start, names, injectors = threading.Thread.start, [], []
     popen = injector_process.subprocess.Popen
 
     def start_some(thread):
-        if len(started) == nth and injectors:
+        if len(names) == nth and injectors:
             raise RuntimeError("can't start new thread")
         if injectors:
-            started.append(thread.name)
+            names.append(thread.name)
         start(thread)
 
-    def noted(*args, **options):
+    def open_and_note(*args, **options):
         injectors.append(popen(*args, **options))
         return injectors[-1]
 
-    monkeypatch.setattr(injector_process.subprocess, "Popen", noted)
+    monkeypatch.setattr(injector_process.subprocess, "Popen", open_and_note)
     monkeypatch.setattr(threading.Thread, "start", start_some)
     launch()
     monkeypatch.undo()
@@ -270,13 +266,13 @@ def test_files_freed_since_the_failure_do_not_hide_the_limit(run, dispatcher, mo
 
 
 def test_seconds_wait_while_no_file_can_be_opened_for_a_connection(run, dispatcher, monkeypatch):
-    record, refused = shards.record_seconds, []
+    record, refusals = shards.record_seconds, []
 
-    def after_a_while(**given):
-        if len(refused) < 2:
-            refused.append(given)
+    def after_a_while(**fields):
+        if len(refusals) < 2:
+            refusals.append(fields)
             raise OSError(errno.EMFILE, "Too many open files")
-        return record(**given)
+        return record(**fields)
 
     monkeypatch.setattr(spool, "record_seconds", after_a_while)
     launch("--seconds", "2")
@@ -294,8 +290,8 @@ def test_a_run_is_complete_although_it_stood_still_while_it_was_measured(run, ca
             "PostgreSQL does not answer; seconds wait in the spool",
             "PostgreSQL does not answer",  # the dispatcher
         ):
-            said = f"{part}: no answer from PostgreSQL within 0.3 s"
-            eventually(lambda said=said: said in caplog.text, 10, part)
+            words = f"{part}: no answer from PostgreSQL within 0.3 s"
+            eventually(lambda words=words: words in caplog.text, 10, part)
     launching.join(30)
     done(run, within_s=30)
     assert (run.outcome, run.reason) == ("complete", "")

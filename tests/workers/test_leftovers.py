@@ -9,6 +9,7 @@ from django.db import OperationalError
 from campaigns.engine.services import dispatch
 from campaigns.models import Run
 from tests.engine.scenes import end, expire, running, second
+from tests.workers.launching import read_only
 from workers import spool as leftovers
 from workers.spool import EMPTY_FOR_S, Spool, store_leftovers
 
@@ -27,13 +28,13 @@ def left_behind(lease, *records):
     return spool.path
 
 
-def told(number: int) -> dict:
+def line_of(number: int) -> dict:
     return {"type": "second", **second(number)}
 
 
 def test_a_dead_launchers_seconds_are_stored_and_its_shard_is_lost(project, folder):
     run, (lease,) = running(project)
-    left_behind(lease, told(0), told(1))
+    left_behind(lease, line_of(0), line_of(1))
     assert store_leftovers() == 1
     shard = run.shards.get()
     assert run.seconds.count() == 2
@@ -42,14 +43,14 @@ def test_a_dead_launchers_seconds_are_stored_and_its_shard_is_lost(project, fold
 
 def test_a_launcher_that_died_after_the_end_had_done_its_shard(project, folder):
     run, (lease,) = running(project)
-    left_behind(lease, told(0), end().to_json())
+    left_behind(lease, line_of(0), end().to_json())
     store_leftovers()
     assert run.shards.get().state == "done"
 
 
 def test_the_seconds_of_a_shard_that_was_given_up_are_late_but_welcome(project, folder):
     run, (lease,) = running(project)
-    left_behind(lease, told(0))
+    left_behind(lease, line_of(0))
     expire(run)
     dispatch.reap_shards()
     store_leftovers()
@@ -59,7 +60,7 @@ def test_the_seconds_of_a_shard_that_was_given_up_are_late_but_welcome(project, 
 def test_a_living_launchers_file_is_left_alone(project, folder):
     run, (lease,) = running(project)
     spool = Spool.create(lease)
-    spool.append(told(0))
+    spool.append(line_of(0))
     assert store_leftovers() == 0
     assert not run.seconds.exists()
     spool.close(is_stored=False)
@@ -68,7 +69,7 @@ def test_a_living_launchers_file_is_left_alone(project, folder):
 def test_a_file_of_an_older_claim_is_dropped(project, folder):
     run, (lease,) = running(project)
     run.shards.update(epoch=9)
-    left_behind(lease, told(0))
+    left_behind(lease, line_of(0))
     store_leftovers()
     assert not run.seconds.exists()
     assert not list(folder.glob("*.spool"))
@@ -76,7 +77,7 @@ def test_a_file_of_an_older_claim_is_dropped(project, folder):
 
 def test_files_are_kept_until_their_run_is_done(project, folder):
     run, (lease,) = running(project)
-    left_behind(lease, told(0))
+    left_behind(lease, line_of(0))
     store_leftovers()
     assert [path.suffix for path in folder.iterdir()] == [".stored"]
     Run.objects.filter(pk=run.pk).update(ended_at=run.state_at)
@@ -87,7 +88,7 @@ def test_files_are_kept_until_their_run_is_done(project, folder):
 @pytest.mark.parametrize("why", [OperationalError("gone"), OSError(errno.EMFILE, "no file left")])
 def test_without_postgresql_the_files_stay(project, folder, monkeypatch, why):
     _, (lease,) = running(project)
-    path = left_behind(lease, told(0))
+    path = left_behind(lease, line_of(0))
 
     def away(*_):
         raise why
@@ -103,7 +104,7 @@ def test_a_file_that_cannot_be_stored_is_put_aside_and_keeps_nobody(project, fol
     (folder / "0-0-0.spool").write_bytes(left_behind(lease, {"type": "second"}).read_bytes())
     path = left_behind(lease)
     path.unlink()
-    left_behind(lease, told(0))
+    left_behind(lease, line_of(0))
     assert store_leftovers() == 1
     assert run.seconds.count() == 1
     assert [path.name for path in folder.glob("*.broken")] == ["0-0-0.broken"]
@@ -111,7 +112,7 @@ def test_a_file_that_cannot_be_stored_is_put_aside_and_keeps_nobody(project, fol
 
 def test_a_file_that_the_disk_does_not_give_back_is_put_aside(project, folder, monkeypatch):
     _, (lease,) = running(project)
-    path = left_behind(lease, told(0))
+    path = left_behind(lease, line_of(0))
 
     def unreadable(_):
         raise OSError(errno.EIO, "Input/output error")
@@ -125,14 +126,11 @@ def test_on_a_read_only_disk_the_seconds_are_stored_and_the_files_go_later(
     project, folder, monkeypatch
 ):
     run, (lease,) = running(project)
-    path = left_behind(lease, told(0), told(1))
-
-    def refuse(*_, **__):
-        raise OSError(errno.EROFS, "Read-only file system")
+    path = left_behind(lease, line_of(0), line_of(1))
 
     with monkeypatch.context() as disk:
-        disk.setattr(Path, "rename", refuse)
-        disk.setattr(Path, "unlink", refuse)
+        disk.setattr(Path, "rename", read_only)
+        disk.setattr(Path, "unlink", read_only)
         store_leftovers()
         store_leftovers()
         assert run.seconds.count() == 2
@@ -149,12 +147,8 @@ def test_on_a_read_only_disk_a_file_that_cannot_be_stored_keeps_nobody(
     run, (lease,) = running(project)
     (folder / "0-0-0.spool").write_bytes(left_behind(lease, {"type": "second"}).read_bytes())
     left_behind(lease).unlink()
-    left_behind(lease, told(0))
-
-    def refuse(*_):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(Path, "rename", refuse)
+    left_behind(lease, line_of(0))
+    monkeypatch.setattr(Path, "rename", read_only)
     assert store_leftovers() == 1
     assert run.seconds.count() == 1
 

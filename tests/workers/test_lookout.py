@@ -37,12 +37,12 @@ def n_claimed(run: Run) -> int:
 
 
 @pytest.mark.parametrize(
-    ("waited", "n_launched"), [({}, 3), ({"waited_s": UNHEARD_AFTER_S - 2}, 0)]
+    ("fields", "n_launched"), [({}, 3), ({"waited_s": UNHEARD_AFTER_S - 2}, 0)]
 )
 def test_shards_that_nobody_heard_of_are_launched_all_the_same_but_not_too_early(
-    project, waited, n_launched
+    project, fields, n_launched
 ):
-    run = waiting(project, n_shards=3, **waited)
+    run = waiting(project, n_shards=3, **fields)
     look(slots=8)
     assert n_claimed(run) == n_launched
 
@@ -65,8 +65,8 @@ def test_one_of_a_run_that_is_to_stop_is_not_launched(project):
 
 def test_a_child_that_is_told_to_drop_what_it_does_waits_for_no_launch(monkeypatch):
     """Who waits for a thread that never began fails."""
-    with monkeypatch.context() as dropped:
-        dropped.setattr(tasks, "terminate_handler_fired", lambda: True)
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "terminate_handler_fired", lambda: True)
         Lookout().end()
     with pytest.raises(RuntimeError, match="before it is started"):
         Lookout().end()

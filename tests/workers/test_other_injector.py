@@ -35,9 +35,9 @@ def started_run(project, port, injectors=1, plan=None, **load):
     cell = CampaignCell(
         make_plan(project, spec=plan_spec(**load) | (plan or {})), endpoint, "keep-alive"
     )
-    given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0}
+    fields = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0}
     campaign = create_campaign(
-        by=owner_of(project), project=project, cells=[cell], injectors=injectors, **given
+        by=owner_of(project), project=project, cells=[cell], injectors=injectors, **fields
     )
     start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
     run = campaign.runs.get()

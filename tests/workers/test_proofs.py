@@ -22,7 +22,7 @@ HERE = "127.0.0.1"
 
 
 @pytest.fixture(autouse=True)
-def unlisted(settings, monkeypatch):
+def _unlisted(settings, monkeypatch):
     """Loopback plays a public address that no list has; the real rule is in the domain's tests."""
     settings.ALLOWED_NETWORKS = []
     monkeypatch.setattr(single_requests, "why_not_checked", lambda address: None)
@@ -40,24 +40,27 @@ def answering(reply: bytes):
     return script
 
 
+prove = answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())
+
+
 def test_the_file_at_the_host_is_a_proof_for_its_address_and_port():
     with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}\n".encode())) as server:
-        seen = check(server.port)
-        assert seen.proven == seen.places == (f"127.0.0.1/32:{server.port}",)
-        assert seen.faults == ()
-        asked = server.requests[0].decode()
-    assert asked.startswith(f"GET /.well-known/benchsite-{TOKEN}.txt HTTP/1.0\r\n")
-    assert f"Host: {HOST}:{server.port}\r\n" in asked
+        result = check(server.port)
+        assert result.proven == result.places == (f"127.0.0.1/32:{server.port}",)
+        assert result.faults == ()
+        request = server.requests[0].decode()
+    assert request.startswith(f"GET /.well-known/benchsite-{TOKEN}.txt HTTP/1.0\r\n")
+    assert f"Host: {HOST}:{server.port}\r\n" in request
 
 
 def test_a_redirect_is_not_followed():
-    with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())) as other:
+    with scripted(prove) as other:
         to = f"http://127.0.0.1:{other.port}/.well-known/benchsite-{TOKEN}.txt"
-        moved = f"HTTP/1.1 301 Moved\r\nLocation: {to}\r\n\r\n{TOKEN}"
-        with scripted(answering(moved.encode())) as server:
-            seen = check(server.port)
-        assert seen.proven == ()
-        assert "redirects are not followed" in seen.faults[0]
+        redirect = f"HTTP/1.1 301 Moved\r\nLocation: {to}\r\n\r\n{TOKEN}"
+        with scripted(answering(redirect.encode())) as server:
+            result = check(server.port)
+        assert result.proven == ()
+        assert "redirects are not followed" in result.faults[0]
         assert other.n_connections == 0
 
 
@@ -73,9 +76,9 @@ def test_of_an_endless_body_little_is_read():
 
     with scripted(flood) as server:
         reply = single_requests.fetch(Origin("http", HOST, server.port), HERE, "/")
-        seen = check(server.port)
+        result = check(server.port)
     assert len(reply) == MOST_BYTES
-    assert seen.proven == ()
+    assert result.proven == ()
 
 
 def test_a_server_that_sends_a_byte_at_a_time_is_left_after_the_deadline(monkeypatch):
@@ -90,73 +93,73 @@ def test_a_server_that_sends_a_byte_at_a_time_is_left_after_the_deadline(monkeyp
 
     with scripted(trickle) as server:
         began = time.monotonic()
-        seen = check(server.port)
+        result = check(server.port)
         took_s = time.monotonic() - began
-    assert "no answer" in seen.faults[0]
+    assert "no answer" in result.faults[0]
     assert took_s < 3
 
 
 def test_a_port_where_nothing_listens_is_a_fault_and_no_proof():
-    with socket.socket() as closed:
-        closed.bind((HERE, 0))
-        seen = check(closed.getsockname()[1])
-    assert seen.proven == ()
-    assert "no answer" in seen.faults[0]
+    with socket.socket() as unused:
+        unused.bind((HERE, 0))
+        result = check(unused.getsockname()[1])
+    assert result.proven == ()
+    assert "no answer" in result.faults[0]
 
 
 def test_all_addresses_of_a_name_must_have_the_file():
     """Otherwise one could add a stranger's address to one's own name."""
-    with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())) as server:
-        seen = check(server.port, HERE, "127.0.0.77")
-    assert seen.proven == ()
-    assert "127.0.0.77" in seen.faults[0]
+    with scripted(prove) as server:
+        result = check(server.port, HERE, "127.0.0.77")
+    assert result.proven == ()
+    assert "127.0.0.77" in result.faults[0]
 
 
 @pytest.mark.parametrize("private", ["10.0.0.5", "169.254.169.254", "::1"])
 def test_nothing_is_asked_when_a_name_has_an_address_that_is_not_public(monkeypatch, private):
-    asked = []
+    calls = []
     monkeypatch.undo()
-    monkeypatch.setattr(single_requests, "fetch", lambda *given: asked.append(given))
-    seen = check(443, "8.8.8.8", private)
-    assert asked == []
-    assert seen.proven == ()
-    assert seen.faults
+    monkeypatch.setattr(single_requests, "fetch", lambda *args: calls.append(args))
+    result = check(443, "8.8.8.8", private)
+    assert calls == []
+    assert result.proven == ()
+    assert result.faults
 
 
 def test_a_name_that_changes_after_it_was_looked_up_changes_nothing(monkeypatch):
     """Only literal addresses are dialled: a name server is not asked again."""
     real = socket.getaddrinfo
 
-    def literal_only(host, *given, **named):
+    def literal_only(host, *args, **options):
         assert host == HERE, f"{host} was looked up again"
-        return real(host, *given, **named)
+        return real(host, *args, **options)
 
-    with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())) as server:
+    with scripted(prove) as server:
         monkeypatch.setattr(socket, "getaddrinfo", literal_only)
         assert check(server.port).proven
 
 
 def test_the_installation_s_own_servers_are_not_asked():
-    with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())) as server:
-        seen = check(server.port, never=[f"127.0.0.1:{server.port}"])
+    with scripted(prove) as server:
+        result = check(server.port, never=[f"127.0.0.1:{server.port}"])
         assert server.n_connections == 0
-    assert "server of this installation" in seen.faults[0]
+    assert "server of this installation" in result.faults[0]
 
 
 def test_listed_addresses_are_not_asked_for_a_proof(settings):
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
-    seen = check(9, HERE)
-    assert (seen.proven, seen.faults, seen.places) == ((), (), ("127.0.0.1/32:9",))
+    result = check(9, HERE)
+    assert (result.proven, result.faults, result.places) == ((), (), ("127.0.0.1/32:9",))
 
 
 def test_a_listed_address_where_nobody_looked_is_not_proven_by_the_file_at_another(settings):
     """It would stay allowed when it leaves the list, and on a host whose own list is shorter."""
     settings.ALLOWED_NETWORKS = ["127.0.0.77/32"]
-    with scripted(answering(f"HTTP/1.1 200 OK\r\n\r\n{TOKEN}".encode())) as server:
-        seen = check(server.port, HERE, "127.0.0.77")
-    assert seen.proven == (f"127.0.0.1/32:{server.port}",)
-    assert seen.places == (*seen.proven, f"127.0.0.77/32:{server.port}")
-    assert seen.faults == ()
+    with scripted(prove) as server:
+        result = check(server.port, HERE, "127.0.0.77")
+    assert result.proven == (f"127.0.0.1/32:{server.port}",)
+    assert result.places == (*result.proven, f"127.0.0.77/32:{server.port}")
+    assert result.faults == ()
 
 
 def test_a_name_without_an_address_and_one_with_too_many_are_faults():

@@ -15,8 +15,8 @@ from tests.engine.scenes import host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec
-from tests.waiting import eventually
-from workers import dispatching, launcher
+from tests.workers.launching import is_done, work_until
+from workers import dispatching
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 NEVER_IN_DOUBT = {
@@ -36,7 +36,7 @@ def _quick(settings, tmp_path, monkeypatch):
     monkeypatch.setattr(queries, "SILENT_AFTER_S", 0)
 
 
-def started(
+def begin(
     project,
     port: int,
     *,
@@ -61,20 +61,6 @@ def started(
     )
 
 
-def work_until(is_so) -> None:
-    """Do what the workers of a host do."""
-
-    def works() -> bool:
-        launcher.launch_one(worker="w", host="host 1")
-        return is_so()
-
-    eventually(works, 60, "what the search was to come to")
-
-
-def is_done(campaign: Campaign) -> bool:
-    return Campaign.objects.get(pk=campaign.pk).state == "done"
-
-
 def said_of(campaign: Campaign) -> tuple[Ending, str]:
     report = report_of_search(Search.objects.get(pk=campaign.pk))
     return report.ending, plain_text(report.sentence)
@@ -82,11 +68,11 @@ def said_of(campaign: Campaign) -> tuple[Ending, str]:
 
 def test_a_search_whose_highest_rate_passes_says_at_least_that(project, dispatcher):
     with scripted(always(OK_REPLY)) as server:
-        campaign = started(project, server.port, limit=50)
+        campaign = begin(project, server.port, limit=50)
         work_until(lambda: is_done(campaign))
-    ending, said = said_of(campaign)
+    ending, sentence = said_of(campaign)
     assert ending == Ending.LIMIT
-    assert said.startswith("At least 50.0 requests/s keep p95 below 1,000")
+    assert sentence.startswith("At least 50.0 requests/s keep p95 below 1,000")
     assert server.n_requests == 1 + campaign.runs.get().n, "the first request and one trial"
 
 
@@ -95,12 +81,12 @@ def test_a_target_that_dies_gets_no_further_trial(project, dispatcher):
         return campaign.runs.filter(state="done").exists()
 
     with scripted(always(OK_REPLY)) as server:
-        campaign = started(project, server.port, limit=1000)
+        campaign = begin(project, server.port, limit=1000)
         work_until(has_ended_a_trial)
     work_until(lambda: is_done(campaign))
-    ending, said = said_of(campaign)
+    ending, sentence = said_of(campaign)
     assert ending == Ending.SILENT
-    assert said.endswith(" The target stopped answering.")
+    assert sentence.endswith(" The target stopped answering.")
     *before, failed, last = campaign.runs.order_by("repeat")
     assert before
     assert all(run.errors == 0 for run in before)

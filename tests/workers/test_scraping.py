@@ -31,8 +31,8 @@ S = 1_000_000_000
 
 @pytest.fixture
 def server() -> Iterator:
-    with scripted(node_exporter()) as found:
-        yield found
+    with scripted(node_exporter()) as the_server:
+        yield the_server
 
 
 def exporter(run: Run, port: int, **fields) -> Exporter:
@@ -47,8 +47,8 @@ def to_the_end(run: Run, sends_s: float = SENDS_S) -> Run:
 
 
 def problems(run: Run) -> list[str]:
-    told = run.events.filter(kind=EXPORTER_PROBLEM).values_list("data", flat=True)
-    return [data["problem"] for data in told]
+    rows = run.events.filter(kind=EXPORTER_PROBLEM).values_list("data", flat=True)
+    return [data["problem"] for data in rows]
 
 
 def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatcher, server):
@@ -59,24 +59,26 @@ def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatch
     assert rows[0].second == 0
     # The first begins on a second of the site's clock before the start, or a moment before it.
     assert sum(row.lasted_s for row in rows) == pytest.approx(SENDS_S, abs=1.3)
-    told = [(row.did["user_s"], BUSY * row.lasted_s) for row in rows]
-    assert sum(cpu_s for cpu_s, _ in told) == pytest.approx(sum(busy_s for _, busy_s in told), 0.1)
-    for row, (cpu_s, busy_s) in zip(rows, told, strict=True):
+    pairs = [(row.did["user_s"], BUSY * row.lasted_s) for row in rows]
+    assert sum(cpu_s for cpu_s, _ in pairs) == pytest.approx(
+        sum(busy_s for _, busy_s in pairs), 0.1
+    )
+    for row, (cpu_s, busy_s) in zip(rows, pairs, strict=True):
         # On busy cores a reply waits; of a short last second that is a large part.
         assert cpu_s == pytest.approx(busy_s, rel=0.2, abs=0.1)
         assert row.did["cores"] == [25, 0]
         assert row.did["memory_bytes"] > row.did["memory_used_bytes"] > 0
-    stored = Exporter.objects.get()
-    assert stored.told_at
-    assert {"CPU", "memory", "TCP"} <= set(stored.offers)
+    exporter_row = Exporter.objects.get()
+    assert exporter_row.told_at
+    assert {"CPU", "memory", "TCP"} <= set(exporter_row.offers)
     assert problems(run) == []
     assert server.n_connections == 1
 
 
 def test_an_exporter_that_is_not_there_is_said_and_harms_no_run(run, dispatcher):
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        exporter(run, closed.getsockname()[1])
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        exporter(run, unused.getsockname()[1])
         to_the_end(run)
     assert run.outcome == "complete"
     (problem,) = problems(run)
@@ -123,11 +125,11 @@ def test_an_exporter_that_is_away_for_a_while_makes_a_gap(run, dispatcher):
 def test_what_the_database_does_not_take_is_stored_later(run, dispatcher, server, monkeypatch):
     take, n_failed = scraping.take_scraped, []
 
-    def fail_once(**given):
+    def fail_once(**fields):
         if not n_failed:
             n_failed.append(1)
             raise OperationalError("the database is away")
-        take(**given)
+        take(**fields)
 
     monkeypatch.setattr(scraping, "take_scraped", fail_once)
     exporter(run, server.port)
@@ -138,11 +140,11 @@ def test_what_the_database_does_not_take_is_stored_later(run, dispatcher, server
 
 def test_only_the_first_shards_host_scrapes_and_none_while_arms_take_turns(run, server):
     exporter(run, server.port)
-    found = [
+    orders = [
         launcher._exporters(SimpleNamespace(run_id=run.pk, runs=[run.pk] * n_arms, number=number))
         for n_arms, number in [(1, 0), (1, 1), (2, 0)]
     ]
-    assert [len(each) for each in found] == [1, 0, 0], "whose CPU it was in turns is not known"
+    assert [len(each) for each in orders] == [1, 0, 0], "whose CPU it was in turns is not known"
 
 
 def test_a_run_without_exporters_has_no_thread_for_them(run, dispatcher, monkeypatch):
@@ -198,12 +200,12 @@ def test_an_answer_has_the_text_and_when_it_was_true():
     before_ns = time.monotonic_ns()
     with scripted(node_exporter(lambda age_s: reply(recorded_after(0)))) as server:
         answer = ask(server.port)
-        asked = server.requests[0].decode()
+        request = server.requests[0].decode()
     assert answer.text == recorded_after(0)
     assert before_ns < answer.at_ns < time.monotonic_ns()
-    assert asked.startswith("GET /metrics HTTP/1.1\r\n")
-    assert f"Host: 127.0.0.1:{server.port}\r\n" in asked
-    assert "Authorization" not in asked
+    assert request.startswith("GET /metrics HTTP/1.1\r\n")
+    assert f"Host: 127.0.0.1:{server.port}\r\n" in request
+    assert "Authorization" not in request
 
 
 def test_a_token_is_sent_as_a_bearer_token():
@@ -235,11 +237,11 @@ def test_a_connection_that_the_server_closed_is_opened_anew():
 
 
 def test_an_answer_may_be_chunked_or_end_with_the_connection():
-    chunked = (
+    in_chunks = (
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nup \r\n2\r\n1\n\r\n0\r\n\r\n"
     )
     closing = b"HTTP/1.0 200 OK\r\n\r\nup 1\n"
-    for raw in (chunked, closing):
+    for raw in (in_chunks, closing):
 
         def script(sock, server, raw=raw):
             server.read_request(sock)
@@ -271,8 +273,8 @@ def test_a_name_with_one_address_that_is_not_allowed_is_not_dialled(monkeypatch)
 
 def test_a_redirect_is_not_followed():
     with scripted(node_exporter()) as other:
-        moved = reply("", "302 Found", more=f"Location: http://127.0.0.1:{other.port}/\r\n")
-        with scripted(node_exporter(lambda age_s: moved)) as server:
+        redirect = reply("", "302 Found", more=f"Location: http://127.0.0.1:{other.port}/\r\n")
+        with scripted(node_exporter(lambda age_s: redirect)) as server:
             why = refusal(server.port)
         assert other.n_connections == 0
     assert "302" in why
@@ -355,7 +357,7 @@ def target(project):
     return make_target(project, "shop")
 
 
-def checked(target, port: int, **fields) -> Exporter:
+def check(target, port: int, **fields) -> Exporter:
     exporter = Exporter.objects.create(
         target=target,
         name="shop-1",
@@ -372,21 +374,21 @@ def checked(target, port: int, **fields) -> Exporter:
 @pytest.mark.django_db
 def test_it_stores_what_the_exporter_offers(target):
     with scripted(node_exporter()) as server:
-        found = checked(target, server.port)
-    assert found.told_at
-    assert found.offers == ["CPU", "memory", "network", "loopback", "TCP", "disks", "open files"]
+        row = check(target, server.port)
+    assert row.told_at
+    assert row.offers == ["CPU", "memory", "network", "loopback", "TCP", "disks", "open files"]
 
 
 @pytest.mark.django_db
 def test_it_stores_why_there_is_nothing_and_what_to_do(target):
     with scripted(node_exporter(lambda age_s: reply("go_goroutines 8\n"))) as server:
-        found = checked(target, server.port)
-    assert found.told_at is None
-    assert found.problem
+        row = check(target, server.port)
+    assert row.told_at is None
+    assert row.problem
 
 
 @pytest.mark.django_db
 def test_a_check_that_is_answered_already_asks_nobody(target):
     with scripted(node_exporter()) as server:
-        check_exporter(checked(target, server.port).pk)
+        check_exporter(check(target, server.port).pk)
         assert server.n_requests == 1

@@ -21,7 +21,7 @@ from tests.injector.servers import after, scripted
 from tests.injector.websocket.peers import echo
 from tests.values import plan_spec
 from tests.waiting import eventually
-from tests.workers.launching import in_thread
+from tests.workers.launching import in_thread, is_done, work_until
 from workers import launcher
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
@@ -35,7 +35,7 @@ def _loopback(settings):
 LOAD = {"model": "open", "rate_per_s": 100, "duration_s": 30}
 
 
-def started(project, *ports, spec=None, scheme="http", mode="keep-alive", **fields) -> Campaign:
+def start(project, *ports, spec=None, scheme="http", mode="keep-alive", **fields) -> Campaign:
     host(slots=4)
     plan = make_plan(project, spec=spec or plan_spec(**LOAD))
     target = make_target(project)
@@ -47,21 +47,9 @@ def started(project, *ports, spec=None, scheme="http", mode="keep-alive", **fiel
     return campaign
 
 
-def work_until(is_so) -> None:
-    def works() -> bool:
-        launcher.launch_one(worker="w", host="host 1")
-        return is_so()
-
-    eventually(works, 60, "the campaign was to come to its end")
-
-
-def is_done(campaign: Campaign) -> bool:
-    return Campaign.objects.get(pk=campaign.pk).state == "done"
-
-
 def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(project, dispatcher):
     with scripted(after(0.002)) as quick, scripted(after(0.005)) as slow:
-        campaign = started(project, quick.port, slow.port, limit_s=6)
+        campaign = start(project, quick.port, slow.port, limit_s=6)
         work_until(lambda: is_done(campaign))
         servers = {quick.port: quick.n_requests, slow.port: slow.n_requests}
         servers_us = {quick.port: 2000, slow.port: 5000}
@@ -76,17 +64,17 @@ def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(proje
         warm_up = sum(row.value().counters["started"] for row in run.seconds.filter(second__lt=0))
         assert warm_up + run.n == servers[run.test.endpoint.port]
         assert run.frozen.pace["rate_per_s"] == 100
-        kept = run.kept_requests.get().value()
-        assert (kept.is_all, len(kept.rows)) == (True, run.n)
-        assert all(row.response_us >= servers_us[run.test.endpoint.port] for row in kept.rows)
+        requests = run.kept_requests.get().value()
+        assert (requests.is_all, len(requests.rows)) == (True, run.n)
+        assert all(row.response_us >= servers_us[run.test.endpoint.port] for row in requests.rows)
     rounds = [ArmsRound.from_json(row.line) for row in Round.objects.filter(run=leader)]
     assert [each.number for each in rounds] == list(range(len(rounds)))
     # The rounds under way at the look that settled it are in the seconds only.
     of_rounds, of_a_round = sum(each.arms[1].n for each in rounds), rounds[0].arms[1].n
     assert 0 <= follower.n - of_rounds <= 3 * of_a_round
     assert leader.seconds.filter(second__gte=0).count() < 6, "an arm's time stands still"
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert re.search(r"[0-9.]+\u202f[%×] slower", said), said
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert re.search(r"[0-9.]+\u202f[%×] slower", sentence), sentence
 
 
 def launchers(*hosts):
@@ -106,16 +94,16 @@ def test_several_injectors_have_the_same_turns_and_settle_together(
     project, dispatcher, hosts, least_s
 ):
     with scripted(after(0.002)) as quick, scripted(after(0.006)) as slow:
-        campaign = started(project, quick.port, slow.port, limit_s=60, injectors=2)
+        campaign = start(project, quick.port, slow.port, limit_s=60, injectors=2)
         when_admitted(campaign)
         for thread in launchers(*hosts):
             thread.join(60)
         eventually(lambda: is_done(campaign), 20, "the campaign was to come to its end")
     leader, follower = campaign.runs.order_by("position")
     assert {(run.outcome, run.reason) for run in (leader, follower)} == {("complete", "")}
-    found = leader.frozen.pace
-    assert found["slice_s"] >= least_s
-    assert (found["gap_s"] > 0) >= (least_s > 0.1), "the clocks of two hosts are apart"
+    pace = leader.frozen.pace
+    assert pace["slice_s"] >= least_s
+    assert (pace["gap_s"] > 0) >= (least_s > 0.1), "the clocks of two hosts are apart"
     (each,) = passes_of(campaign)
     assert len(each.rounds) >= 16
     assert each.measured_s < 50, "it ends when it is settled"
@@ -128,8 +116,8 @@ def test_several_injectors_have_the_same_turns_and_settle_together(
         assert [shard.injector_end.is_complete for shard in run.shards.all()] == [True, True]
         sent = sum(row.value().counters["started"] for row in run.seconds.filter(second__gte=0))
         assert run.n == sent
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert re.search(r"[0-9.]+\u202f[%×] slower", said), said
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert re.search(r"[0-9.]+\u202f[%×] slower", sentence), sentence
 
 
 def when_admitted(campaign: Campaign) -> None:
@@ -144,7 +132,7 @@ def slow_streams(headers, body):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("quick", "slow", "given"),
+    ("quick", "slow", "fields"),
     [
         (lambda: h2_server(ok), lambda: h2_server(slow_streams),
          {"spec": plan_spec(**LOAD) | {"http_version": "2", "streams": 4}}),
@@ -156,15 +144,15 @@ def slow_streams(headers, body):
     ],
     ids=["HTTP/2", "WebSocket", "stages"],
 )  # fmt: skip
-def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick, slow, given):
+def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick, slow, fields):
     with quick() as one, slow() as other:
         ports = [(each[0] if isinstance(each, tuple) else each).port for each in (one, other)]
-        campaign = started(project, *ports, limit_s=30, **given)
+        campaign = start(project, *ports, limit_s=30, **fields)
         work_until(lambda: is_done(campaign))
     assert campaign.order == "side_by_side"
     assert set(campaign.runs.values_list("outcome", flat=True)) == {"complete"}
-    said = plain_text(campaign_answer(campaign).sentence)
-    assert re.search(r"[0-9.]+\u202f[%×] slower than ", said), said
+    sentence = plain_text(campaign_answer(campaign).sentence)
+    assert re.search(r"[0-9.]+\u202f[%×] slower than ", sentence), sentence
 
 
 @pytest.mark.long
@@ -174,7 +162,7 @@ def test_runs_and_comparisons_of_messages_count_messages(project, dispatcher):
     spec = {"exchange": {"messages": 1_000_000}, "load": load}
     with scripted(echo(delay_s=0.002)) as one, scripted(echo(delay_s=0.01)) as other:
         ports = one.port, other.port
-        campaign = started(project, *ports, limit_s=30, spec=spec, scheme="ws", mode="new")
+        campaign = start(project, *ports, limit_s=30, spec=spec, scheme="ws", mode="new")
         work_until(lambda: is_done(campaign))
     assert campaign.order == "side_by_side"
     for run in campaign.runs.all():
@@ -195,7 +183,7 @@ def test_runs_and_comparisons_of_messages_count_messages(project, dispatcher):
 @pytest.mark.long
 def test_who_stops_one_of_them_stops_all_that_take_turns(project, dispatcher):
     with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
-        campaign = started(project, one.port, other.port, limit_s=60, until_settled=False)
+        campaign = start(project, one.port, other.port, limit_s=60, until_settled=False)
         leader, follower = campaign.runs.order_by("position")
         thread = in_thread(lambda: work_until(lambda: is_done(campaign)))
         eventually(Round.objects.filter(run=leader).exists, 20, "the first round")

@@ -64,7 +64,7 @@ def test_the_program_gets_none_of_our_secrets(monkeypatch):
 
 def test_a_program_that_is_not_there_becomes_a_result(requests, probe, settings):
     settings.INJECTOR_COMMAND = ["/nonexistent"]
-    requests.work_until(lambda: answered(probe))
+    requests.work_until(lambda: has_answer(probe))
     assert "exited at once" in probe.result["detail"]
 
 
@@ -86,7 +86,7 @@ def requests(db):
         each.call.end({})
 
 
-def answered(probe) -> bool:
+def has_answer(probe) -> bool:
     probe.refresh_from_db()
     return probe.finished_at is not None
 
@@ -100,7 +100,7 @@ def probe(project):
 
 
 def test_the_real_program_s_answer_is_stored(requests, probe):
-    requests.work_until(lambda: answered(probe))
+    requests.work_until(lambda: has_answer(probe))
     assert probe.result["error"] == "connect_refused"
 
 
@@ -120,7 +120,7 @@ def test_a_request_whose_secret_cannot_be_read_is_answered_with_the_reason(
         raise Refused("No key decrypts the secret.")
 
     monkeypatch.setattr(single_requests, "order_of", refuse)
-    requests.work_until(lambda: answered(probe))
+    requests.work_until(lambda: has_answer(probe))
     assert probe.result["detail"] == "No key decrypts the secret."
 
 
@@ -152,7 +152,7 @@ def test_a_server_that_hangs_leaves_none_of_a_campaign_s_requests_unanswered(
     assert problems == {"No reply: no first byte within 0.5 s"}
 
 
-def tried(project, port: int) -> Probe:
+def try_one(project, port: int) -> Probe:
     endpoint = make_endpoint(make_target(project), port=port)
     return request_probe(by=owner_of(project), endpoint=endpoint, request={"path": "/"})
 
@@ -180,19 +180,19 @@ def test_few_injectors_start_at_once_and_a_first_request_is_next(
     requests.thread.act()
     start_campaign(by=owner_of(project), campaign=campaign)
     requests.thread.act()
-    claimed = Probe.objects.filter(claimed_at__isnull=False)
-    assert sorted(each.request["path"] for each in claimed) == ["/0", "/1"]
+    probes = Probe.objects.filter(claimed_at__isnull=False)
+    assert sorted(each.request["path"] for each in probes) == ["/0", "/1"]
     (tmp_path / "0").touch()
-    requests.work_until(lambda: claimed.all().count() > 2)
-    assert claimed.all().count() == 3
+    requests.work_until(lambda: probes.all().count() > 2)
+    assert probes.all().count() == 3
     assert campaign.first_requests.filter(claimed_at__isnull=False).exists()
 
 
 def test_what_is_being_tried_when_load_goes_off_ends_at_once_and_says_so(requests, project, silent):
-    probe = tried(project, silent.port)
+    probe = try_one(project, silent.port)
     requests.work_until(lambda: silent.n_requests)
     stop_all_load_from_console()
-    requests.work_until(lambda: answered(probe), within_s=5)
+    requests.work_until(lambda: has_answer(probe), within_s=5)
     assert probe.result["detail"] == "Load is off. An administrator must allow it first."
 
 
@@ -201,19 +201,19 @@ def test_stop_ends_a_first_request_that_is_under_way(requests, project, silent):
     start_campaign(by=owner_of(project), campaign=campaign)
     requests.work_until(lambda: silent.n_requests)
     stop_campaign(by=owner_of(project), campaign=campaign)
-    requests.work_until(lambda: answered(campaign.first_requests.get()), within_s=5)
+    requests.work_until(lambda: has_answer(campaign.first_requests.get()), within_s=5)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_under_way_when_the_dispatcher_ends_is_answered_with_that(
     dispatcher, project, silent
 ):
-    thread, ended = dispatcher
-    probe = tried(project, silent.port)
+    thread, end = dispatcher
+    probe = try_one(project, silent.port)
     eventually(lambda: silent.n_requests, 20, "it is sent")
-    ended.set()
+    end.set()
     thread.join(15)
-    assert answered(probe)
+    assert has_answer(probe)
     assert "dispatcher stopped before it had an answer" in probe.result["detail"]
 
 
@@ -236,7 +236,7 @@ def test_a_project_s_silent_server_delays_no_campaign_of_another(
     """30 test requests of one project wait when another project's campaign starts."""
     settings.INJECTOR_COMMAND = [sys.executable, "-c", ASKS]
     for _ in range(30):
-        tried(project, silent.port)
+        try_one(project, silent.port)
     eventually(lambda: silent.n_requests == AT_ONCE, 30, "the first of them are sent")
     other = make_project(owner=make_user())
     host(slots=1)
@@ -244,6 +244,6 @@ def test_a_project_s_silent_server_delays_no_campaign_of_another(
         endpoint = make_endpoint(make_target(other), port=server.port)
         campaign = draft(other, endpoint=endpoint)
         start_campaign(by=owner_of(other), campaign=campaign)
-        opened = Campaign.objects.filter(pk=campaign.pk, opened_at__isnull=False)
-        eventually(opened.exists, 20, "the campaign opens")
+        campaigns = Campaign.objects.filter(pk=campaign.pk, opened_at__isnull=False)
+        eventually(campaigns.exists, 20, "the campaign opens")
     assert silent.n_requests == AT_ONCE, "meanwhile no more of the silent ones were sent"

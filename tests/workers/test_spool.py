@@ -1,6 +1,5 @@
 """What a launcher takes from an injector, and what its spool keeps of it."""
 
-import errno
 import os
 import resource
 import signal
@@ -11,6 +10,7 @@ import pytest
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.engine.services.shards import Lease
 from tests.values import make_second
+from tests.workers.launching import read_only
 from workers import spool as spools
 from workers.injector_process import SecondChecker, end_fault
 from workers.spool import Spool, SpoolFull
@@ -22,7 +22,7 @@ def lease(settings, tmp_path):
     return Lease(7, 119, 0, 2, "worker", "host", order={"plan": "is not written"})
 
 
-def reopened(path) -> list[dict]:
+def records_of(path) -> list[dict]:
     spool = Spool.take_over(path)
     try:
         return list(spool.records())
@@ -30,7 +30,7 @@ def reopened(path) -> list[dict]:
         spool.close(is_stored=False)
 
 
-def filled(lease, n_seconds: int):
+def make_spool(lease, n_seconds: int):
     spool = Spool.create(lease)
     for number in range(n_seconds):
         spool.append({"type": "second", "second": number})
@@ -39,9 +39,9 @@ def filled(lease, n_seconds: int):
 
 
 def test_it_begins_with_the_lease_and_holds_no_order(lease):
-    spool = filled(lease, 0)
+    spool = make_spool(lease, 0)
     spool.close(is_stored=False)
-    assert reopened(spool.path) == [
+    assert records_of(spool.path) == [
         {
             "type": "lease",
             "shard_id": 7,
@@ -57,17 +57,17 @@ def test_it_begins_with_the_lease_and_holds_no_order(lease):
 
 
 def test_a_tail_torn_at_any_byte_loses_its_record_and_no_other(lease):
-    spool = filled(lease, 3)
+    spool = make_spool(lease, 3)
     spool.close(is_stored=False)
     whole = spool.path.read_bytes()
     before_last = len(whole) - len(b'{"type":"second","second":2}') - spools.HEAD.size
     for length in range(before_last, len(whole)):
         spool.path.write_bytes(whole[:length])
-        assert len(reopened(spool.path)) == 3
+        assert len(records_of(spool.path)) == 3
 
 
 def test_a_record_that_the_disk_takes_in_part_leaves_no_tear(lease):
-    spool = filled(lease, 1)
+    spool = make_spool(lease, 1)
     whole = spool.path.stat().st_size
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -80,44 +80,40 @@ def test_a_record_that_the_disk_takes_in_part_leaves_no_tear(lease):
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     spool.append({"type": "second", "second": 2})
     spool.close(is_stored=False)
-    assert [record.get("second") for record in reopened(spool.path)] == [None, 0, 2]
+    assert [record.get("second") for record in records_of(spool.path)] == [None, 0, 2]
 
 
 def test_a_record_with_a_wrong_byte_ends_the_reading(lease):
-    spool = filled(lease, 2)
+    spool = make_spool(lease, 2)
     spool.close(is_stored=False)
     data = bytearray(spool.path.read_bytes())
     data[-2] ^= 1
     spool.path.write_bytes(data)
-    assert [record.get("second") for record in reopened(spool.path)] == [None, 0]
+    assert [record.get("second") for record in records_of(spool.path)] == [None, 0]
 
 
 def test_a_file_belongs_to_whoever_has_it_locked(lease):
-    spool = filled(lease, 1)
+    spool = make_spool(lease, 1)
     assert Spool.take_over(spool.path) is None
     spool.close(is_stored=False)
-    assert len(reopened(spool.path)) == 2
+    assert len(records_of(spool.path)) == 2
 
 
 def test_it_is_free_once_it_is_closed_although_a_process_forked_meanwhile_has_it_open(lease):
-    spool = filled(lease, 1)
+    spool = make_spool(lease, 1)
     copy = os.dup(spool._file.fileno())  # as the child of a fork has it
     try:
         spool.close(is_stored=False)
-        assert len(reopened(spool.path)) == 2
+        assert len(records_of(spool.path)) == 2
     finally:
         os.close(copy)
 
 
 def test_a_disk_that_takes_no_new_name_gives_the_file_back(lease, monkeypatch):
-    spool = filled(lease, 1)
+    spool = make_spool(lease, 1)
     monkeypatch.setattr(Path, "rename", read_only)
     spool.close(is_stored=True)
-    assert len(reopened(spool.path)) == 2
-
-
-def read_only(*_):
-    raise OSError(errno.EROFS, "Read-only file system")
+    assert len(records_of(spool.path)) == 2
 
 
 def test_it_is_for_no_other_account_of_the_host(lease):
@@ -132,8 +128,8 @@ def test_too_little_room_on_the_disk_refuses_the_run_in_words(lease, monkeypatch
         Spool.create(lease)
 
 
-def line(second=0, **changed):
-    return {"type": "second", **make_second(second, [1000, 2000]).to_json()} | changed
+def line(second=0, **fields):
+    return {"type": "second", **make_second(second, [1000, 2000]).to_json()} | fields
 
 
 def timings(**response):
@@ -150,7 +146,7 @@ def test_what_the_document_does_not_name_is_taken_too():
 
 
 def test_what_could_not_be_read_later_is_refused_with_its_place():
-    for changed, words in [
+    for fields, words in [
         ({"second": None}, "second is not a whole number"),
         ({"step": 1.5}, "step is not a whole number"),
         ({"in_flight": "0"}, "in_flight is not a whole number"),
@@ -166,7 +162,7 @@ def test_what_could_not_be_read_later_is_refused_with_its_place():
         ({"timings": timings(histogram=None)}, "timings.response: histogram: "),
         ({"timings": timings(n=3)}, "n is 3, and the histogram has 2"),
     ]:
-        assert words in SecondChecker().fault(line(**changed))
+        assert words in SecondChecker().fault(line(**fields))
 
 
 def test_a_second_comes_once():
@@ -182,7 +178,7 @@ def test_an_end_may_lack_anything_and_say_more():
 
 
 def test_an_end_that_could_not_be_read_later_is_refused():
-    for said, words in [
+    for fields, words in [
         ({"outcome": 0}, "outcome is not a text"),
         ({"cpu_us": 1.5}, "cpu_us is not a whole number"),
         ({"totals": {"ok": "3"}}, "totals is not an object of counts"),
@@ -199,4 +195,4 @@ def test_an_end_that_could_not_be_read_later_is_refused():
         ),
         ({"tls_library": 4}, "tls_library is not a text"),
     ]:
-        assert words in end_fault({"type": "end", **said})
+        assert words in end_fault({"type": "end", **fields})

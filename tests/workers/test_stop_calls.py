@@ -51,22 +51,22 @@ def test_load_ends_after_at_most_four_statements_of_who_stops_it(
     client.get(reverse("account_login"))  # a server has loaded its code
     launching = in_background("--seconds", "300")
     eventually(run.seconds.exists, 10, "it sends")
-    execute, ended = CursorWrapper.execute, []
+    execute, statements = CursorWrapper.execute, []
 
-    def held(self, *given, **named):
+    def execute_slowly(self, *args, **options):
         time.sleep(HELD_S)  # the slowness of the database, in every thread
-        ended.append((time.monotonic(), threading.current_thread()))
-        return execute(self, *given, **named)
+        statements.append((time.monotonic(), threading.current_thread()))
+        return execute(self, *args, **options)
 
     with monkeypatch.context() as slow:
-        slow.setattr(CursorWrapper, "execute", held)
+        slow.setattr(CursorWrapper, "execute", execute_slowly)
         stopping = in_thread(lambda: stop(client, bob, run))
         stops = eventually(
             lambda: [at for at, message in messages if "stop" in message], 20, "it is told to stop"
         )
         run.refresh_from_db()
         assert run.stop_requested is None, "PostgreSQL does not know of it yet"
-    assert sum(thread is stopping and at < stops[0] for at, thread in ended) <= 4
+    assert sum(thread is stopping and at < stops[0] for at, thread in statements) <= 4
     launching.join(20)
     stopping.join(20)
     eventually(lambda: run.refresh_from_db() or run.state == "done", 20, "the run has ended")
@@ -84,22 +84,22 @@ def test_a_call_is_for_its_run_its_campaign_or_all():
 
 
 def test_calls_are_heard_again_once_redis_is_back(settings, monkeypatch):
-    heard, right = [], settings.REDIS_URL
+    calls, right = [], settings.REDIS_URL
     monkeypatch.setattr("workers.watch.REST_AFTER_ERROR_S", 0.1)
     settings.REDIS_URL = "redis://127.0.0.1:1"
-    ear = StopListener(heard.append)
+    ear = StopListener(calls.append)
     try:
         call(StopCall(StopReason.USER, run=1))  # nobody hears it, and nobody is kept from stopping
         settings.REDIS_URL = right
         eventually(
-            lambda: call(StopCall(StopReason.USER, run=2)) or heard, 5, "the second is heard"
+            lambda: call(StopCall(StopReason.USER, run=2)) or calls, 5, "the second is heard"
         )
     finally:
         ear.close()
-    assert {each.run for each in heard} == {2}
+    assert {each.run for each in calls} == {2}
 
 
-def admitted(project: Project, port: int, number: int) -> Run:
+def admit(project: Project, port: int, number: int) -> Run:
     """A run of 40 requests/s for a minute, with a machine of its own as the site sees it."""
     campaign = make_campaign(project, started_at=timezone.now(), repeats=1)
     plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=40, duration_s=60))
@@ -116,7 +116,7 @@ def test_a_stopped_project_s_load_falls_silent_and_that_of_others_goes_on(client
     first, second, of_other = targets = [Arrivals() for _ in range(3)]
     with scripted(first) as one, scripted(second) as two, scripted(of_other) as three:
         places = ((mine, one), (mine, two), (other, three))
-        runs = [admitted(project, at.port, n) for n, (project, at) in enumerate(places)]
+        runs = [admit(project, at.port, n) for n, (project, at) in enumerate(places)]
         launches = [in_thread(lambda: launcher.launch_one(worker="w", host="host 1")) for _ in runs]
         for target in targets:
             eventually(lambda target=target: len(target.times) > 20, 30, "it is under load")

@@ -53,10 +53,10 @@ def test_a_worker_that_starts_loads_no_page():
 
 def test_what_a_worker_has_loaded_is_left_alone_by_the_collector_of_each_child(monkeypatch):
     """Twelve children so share it; without that they took 720 MB instead of 275."""
-    frozen = []
-    monkeypatch.setattr(tasks.gc, "freeze", lambda: frozen.append("all so far"))
+    calls = []
+    monkeypatch.setattr(tasks.gc, "freeze", lambda: calls.append("all so far"))
     worker_before_create_process.send(sender=None)
-    assert frozen == ["all so far"]
+    assert calls == ["all so far"]
 
 
 @pytest.mark.django_db
@@ -99,9 +99,9 @@ def test_a_worker_at_its_limit_of_open_files_still_announces_its_host():
         use_own_connection()
         reserve = FileReserve()
         with all_files_open():
-            with pytest.raises(OperationalError) as refused:
+            with pytest.raises(OperationalError) as refusal:
                 host(slots=1)
-            why = first_line_of(refused.value)
+            why = first_line_of(refusal.value)
             drop_connection()
             with reserve.free():
                 host(slots=1)
@@ -144,7 +144,7 @@ class Broker:
             raise BrokerError("frozen")
         self.messages.append((task, expires))
 
-    def taken(self) -> list[str]:
+    def take(self) -> list[str]:
         tasks = [task for task, _ in self.messages]
         self.messages.clear()
         return tasks
@@ -169,7 +169,7 @@ def thread(now_s):
 
 def test_every_task_exists_and_each_is_due_when_a_dispatcher_takes_over(thread, broker):
     thread.act()
-    assert set(broker.taken()) == set(PERIODIC_TASKS_S) <= set(current_app.tasks)
+    assert set(broker.take()) == set(PERIODIC_TASKS_S) <= set(current_app.tasks)
 
 
 def test_each_is_sent_once_in_its_interval(thread, broker, now_s):
@@ -177,7 +177,7 @@ def test_each_is_sent_once_in_its_interval(thread, broker, now_s):
     for _ in range(2 * HOUR_S // 15):
         thread.act()
         now_s[0] += 15
-        for task in broker.taken():
+        for task in broker.take():
             n_sent[task] += 1
     assert n_sent == {task: 2 * HOUR_S / every_s for task, every_s in PERIODIC_TASKS_S.items()}
 
@@ -190,7 +190,7 @@ def test_what_a_frozen_broker_did_not_take_is_sent_once_when_it_is_back(thread, 
     broker.is_away = False
     thread.act()
     thread.act()
-    assert sorted(broker.taken()) == sorted(PERIODIC_TASKS_S)
+    assert sorted(broker.take()) == sorted(PERIODIC_TASKS_S)
 
 
 def test_a_message_expires_when_the_next_is_due(thread, broker):
@@ -228,11 +228,11 @@ def step(worker, monkeypatch):
 
 def is_touched(file, within_s: float) -> bool:
     file.unlink(missing_ok=True)
-    waited = threading.Event()
+    never = threading.Event()
     for _ in range(int(within_s / 0.01)):
         if file.exists():
             return True
-        waited.wait(0.01)
+        never.wait(0.01)
     return False
 
 

@@ -17,23 +17,17 @@ LATE = {"late": 29_000}
 STARVED = {"own_time": 20_000}
 
 
-def judged(**observed: float) -> Judgement:
-    seen = {code: Observation(value) for code, value in observed.items()}
-    return judge(seen, Timing.of([20_000] * 2000))
+def judgement(**codes: float) -> Judgement:
+    observations = {code: Observation(value) for code, value in codes.items()}
+    return judge(observations, Timing.of([20_000] * 2000))
 
 
 def test_a_doubt_has_the_cause_that_the_run_knows():
-    for observed, words in [
+    for codes, words in [
         (LATE | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
         (STARVED | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
-        (
-            LATE | {"crowded_beside": 0.94},
-            "other programs and the target used 94 % of the CPU",
-        ),
-        (
-            LATE | {"steal": 0.3},
-            "the hypervisor gave 30 % of the CPU to other machines",
-        ),
+        (LATE | {"crowded_beside": 0.94}, "other programs and the target used 94 % of the CPU"),
+        (LATE | {"steal": 0.3}, "the hypervisor gave 30 % of the CPU to other machines"),
         (LATE | {"throttled": 0.2}, "the CPU quota was used up 20 % of the time"),
         (LATE | {"cpu": 0.97, "crowded": 0.51}, "the injector used 97 % of a core"),
         (LATE | {"cpu": 0.7, "crowded": 0.8}, "other programs used 80 % of the CPU"),
@@ -41,41 +35,41 @@ def test_a_doubt_has_the_cause_that_the_run_knows():
         (LATE | {"crowded": 0.4}, "the injector was late"),
         ({"lost_shards": 1, "crowded": 0.94}, "an injector process was lost"),
     ]:
-        said = no_answer_words([judged(**observed)], 1).replace("\u202f", " ").replace(".0 %", " %")
-        assert said.startswith(f"No answer: {words}")
+        text = no_answer_words([judgement(**codes)], 1).replace("\u202f", " ").replace(".0 %", " %")
+        assert text.startswith(f"No answer: {words}")
 
 
 def test_more_injectors_help_only_where_their_own_cpu_was_the_limit():
-    own, others = judged(**LATE, cpu=0.97), judged(**LATE, crowded=0.94)
+    own, others = judgement(**LATE, cpu=0.97), judgement(**LATE, crowded=0.94)
     assert "more injector processes" in CRITERIA[blame(own).code].remedy
     remedy = CRITERIA[blame(others).code].remedy
     assert remedy == "Stop other programs on the injector host, or measure from a quieter machine."
 
 
 def test_what_to_do_names_who_took_the_cpu_and_when_to_measure_again():
-    others = judged(**LATE, crowded=0.94)
+    others = judgement(**LATE, crowded=0.94)
     first, again = what_to_do([others] * 2, [], 100, Answers(trust=Trust.BUSY))
     assert first.title.replace("\u202f", " ") == ("Other programs used up to 94 % of the CPU.")
     assert again.title == "Measure again when the machine is quiet."
 
 
 def test_the_limit_is_who_took_the_cpu():
-    for observed, who in [
+    for codes, who in [
         ({"crowded": 0.94}, "other programs"),
         ({"steal": 0.3}, "the hypervisor"),
         ({"throttled": 0.2}, "the CPU quota"),
         ({"cpu": 0.97}, "the injector"),
         ({}, "the injector's machine"),
     ]:
-        assert limit_of(judged(**LATE, **observed), [], Plan.from_json(plan_spec())).who == who
+        assert limit_of(judgement(**LATE, **codes), [], Plan.from_json(plan_spec())).who == who
 
 
 def process(
-    cpu_share: float = 0.1, other_cores: float = 2.0, *, waited: float = 0.1, stall_ms: int = 50
+    cpu_share: float = 0.1, other_cores: float = 2.0, *, delay: float = 0.1, stall_ms: int = 50
 ) -> dict:
     """The vitals of one, on a machine with four cores."""
     mean = {"cpu_share": cpu_share, "other_cores": other_cores, "other_cpu_share": other_cores / 4}
-    return {"mean": mean, "worst": {"run_delay_share": waited, "hub_lag_max_us": 1000 * stall_ms}}
+    return {"mean": mean, "worst": {"run_delay_share": delay, "hub_lag_max_us": 1000 * stall_ms}}
 
 
 def test_other_injector_processes_of_the_run_are_no_other_programs():
@@ -84,6 +78,6 @@ def test_other_injector_processes_of_the_run_are_no_other_programs():
 
 
 def test_others_are_no_cause_where_the_injector_got_its_cpu():
-    assert others_cpu([process(waited=0.02, stall_ms=500)]) is None, "it stalled by itself"
-    assert others_cpu([process(waited=0.0, stall_ms=0)]) is None
+    assert others_cpu([process(delay=0.02, stall_ms=500)]) is None, "it stalled by itself"
+    assert others_cpu([process(delay=0.0, stall_ms=0)]) is None
     assert others_cpu([{"mean": {}, "worst": {}}]) is None

@@ -43,7 +43,7 @@ def rules(start: float = 100.0, limit: float = LIMIT, seed: int = 1) -> SearchRu
     return SearchRules(start, limit, seed)
 
 
-def searched(
+def search(
     given_rules: SearchRules, result_of: Callable[[NextTrial], TrialResult]
 ) -> tuple[list[Trial], CapacityAnswer]:
     """Every trial of a whole search, and its answer."""
@@ -59,7 +59,7 @@ def passes_below(capacity: float) -> Callable[[NextTrial], TrialResult]:
 
 
 def test_it_doubles_the_rate_until_a_trial_fails_and_halves_the_bracket_to_ten_percent():
-    trials, _ = searched(rules(), passes_below(1850))
+    trials, _ = search(rules(), passes_below(1850))
     rates = [trial.rate_per_s for trial in trials]
     assert rates[:6] == [100, 200, 400, 800, 1600, 3200]
     assert rates[6:9] == pytest.approx([2262.7, 1902.7, 1744.8], abs=0.1)
@@ -67,7 +67,7 @@ def test_it_doubles_the_rate_until_a_trial_fails_and_halves_the_bracket_to_ten_p
 
 def test_the_golden_search_ends_with_its_interval():
     """Who changes these figures has changed the rule, and raises its version."""
-    trials, answer = searched(rules(), passes_below(1850))
+    trials, answer = search(rules(), passes_below(1850))
     assert len(trials) == 27
     assert answer.ending == Ending.FOUND
     assert answer.capacity.rate_per_s == pytest.approx(1838.87, abs=0.01)
@@ -79,7 +79,7 @@ def test_the_golden_search_ends_with_its_interval():
 
 @given(st.floats(150, 50_000), st.floats(1, 140), st.integers(0, 2**31))
 def test_a_steady_target_s_capacity_is_in_the_interval(capacity, start, seed):
-    trials, answer = searched(rules(start, seed=seed), passes_below(capacity))
+    trials, answer = search(rules(start, seed=seed), passes_below(capacity))
     assert answer.ending == Ending.FOUND
     assert answer.capacity.low < capacity < answer.capacity.high
     assert answer.capacity.width < 0.10
@@ -90,7 +90,7 @@ def test_a_steady_target_s_capacity_is_in_the_interval(capacity, start, seed):
 @given(st.floats(10, 5_000), st.floats(1, 1_000), st.floats(1, 10), st.integers(0, 1_000))
 def test_no_trial_is_above_the_limit(capacity, start, factor, seed):
     limit = start * factor
-    trials, answer = searched(rules(start, limit, seed), passes_below(capacity))
+    trials, answer = search(rules(start, limit, seed), passes_below(capacity))
     assert max(trial.rate_per_s for trial in trials) <= limit
     assert answer.ending in (Ending.FOUND, Ending.LIMIT, Ending.BELOW)
 
@@ -99,15 +99,15 @@ def test_no_trial_is_above_the_limit(capacity, start, factor, seed):
 @given(st.lists(st.sampled_from(list(TrialResult)), min_size=300, max_size=300), st.integers(0, 99))
 def test_whatever_the_trials_say_the_search_ends(results, seed):
     supply = iter(results)
-    trials, answer = searched(rules(seed=seed), lambda _: next(supply))
+    trials, answer = search(rules(seed=seed), lambda _: next(supply))
     assert answer.ending in Ending
     assert len(trials) < 200
 
 
 def test_a_trial_that_follows_a_failed_one_waits_until_what_it_left_has_drained():
-    passed, failed = Trial(100, TrialResult.PASSED), Trial(200, TrialResult.FAILED)
-    assert not next_action(rules(), [passed]).after_drain
-    assert next_action(rules(), [passed, failed]).after_drain
+    pass_, failure = Trial(100, TrialResult.PASSED), Trial(200, TrialResult.FAILED)
+    assert not next_action(rules(), [pass_]).after_drain
+    assert next_action(rules(), [pass_, failure]).after_drain
 
 
 def test_a_first_rate_that_fails_ends_below_it():
@@ -116,14 +116,14 @@ def test_a_first_rate_that_fails_ends_below_it():
 
 
 def test_a_limit_that_passes_ends_at_least_there():
-    trials, answer = searched(rules(limit=1000), passes_below(inf))
+    trials, answer = search(rules(limit=1000), passes_below(inf))
     assert [trial.rate_per_s for trial in trials] == [100, 200, 400, 800, 1000]
     assert (answer.ending, answer.at_least) == (Ending.LIMIT, 1000)
 
 
 def test_an_untrusted_trial_is_repeated_once_and_does_not_count():
-    uncounted = Trial(200, TrialResult.UNTRUSTED, "sent late")
-    trials = [Trial(100, TrialResult.PASSED), uncounted]
+    late = Trial(200, TrialResult.UNTRUSTED, "sent late")
+    trials = [Trial(100, TrialResult.PASSED), late]
     assert next_action(rules(), trials).rate_per_s == 200
     assert next_action(rules(), [*trials, Trial(200, TrialResult.PASSED)]).rate_per_s == 400
 
@@ -141,7 +141,7 @@ def test_a_target_that_drifts_has_no_steady_answer(per_trial):
     def drifting(trial: NextTrial) -> TrialResult:
         return passes_below(1000 * per_trial**trial.number)(trial)
 
-    _, answer = searched(rules(), drifting)
+    _, answer = search(rules(), drifting)
     assert answer.ending == Ending.DRIFTED
     assert answer.drift == pytest.approx(per_trial**20 - 1, rel=0.35)
 
@@ -150,7 +150,7 @@ def test_a_target_that_collapses_has_no_steady_answer():
     def collapsing(trial: NextTrial) -> TrialResult:
         return passes_below(1000 if trial.number < 12 else 10)(trial)
 
-    trials, answer = searched(rules(), collapsing)
+    trials, answer = search(rules(), collapsing)
     assert answer.ending == Ending.DRIFTED
     assert len(trials) < ENOUGH_TRIALS
 
@@ -159,16 +159,16 @@ def test_a_target_that_grows_meanwhile_is_followed_beyond_the_windows():
     def growing(trial: NextTrial) -> TrialResult:
         return passes_below(1000 if trial.number < 12 else 1500)(trial)
 
-    _, answer = searched(rules(), growing)
+    _, answer = search(rules(), growing)
     assert max(each.high for each in answer.searches) > 1450
     assert len(answer.searches) <= MOST_SEARCHES
 
 
 def test_a_search_that_is_ended_keeps_what_is_known():
     for why in [Ending.DEADLINE, Ending.STOPPED, Ending.SILENT]:
-        trials, _ = searched(rules(), passes_below(1850))
-        begun, first, three = (next_action(rules(), trials[:n], why) for n in (3, 9, 18))
-        assert (begun.ending, begun.capacity, begun.at_least) == (why, None, 400)
+        trials, _ = search(rules(), passes_below(1850))
+        early, first, three = (next_action(rules(), trials[:n], why) for n in (3, 9, 18))
+        assert (early.ending, early.capacity, early.at_least) == (why, None, 400)
         assert first.capacity.rate_per_s == pytest.approx(1822, rel=0.001)
         assert first.capacity.low is None
         assert three.capacity.n_searches == 3
@@ -178,15 +178,15 @@ def test_a_search_that_is_ended_keeps_what_is_known():
 
 def test_a_trial_that_this_rule_did_not_ask_for_ends_the_search():
     for rates in [[100, 300], [100, 200, 100], [90]]:
-        passed = [Trial(rate, TrialResult.PASSED) for rate in rates]
-        answer = next_action(rules(), [*passed, Trial(1000, TrialResult.FAILED)])
+        trials = [Trial(rate, TrialResult.PASSED) for rate in rates]
+        answer = next_action(rules(), [*trials, Trial(1000, TrialResult.FAILED)])
         assert (answer.ending, answer.capacity) == (Ending.STOPPED, None)
         assert (answer.at_least, answer.below) == (max(rates), 1000)
 
 
 @given(st.floats(150, 50_000), st.integers(0, 99), st.integers(1, 60))
 def test_an_answer_is_the_same_after_it_was_stored(capacity, seed, n):
-    trials, _ = searched(rules(seed=seed), passes_below(capacity))
+    trials, _ = search(rules(seed=seed), passes_below(capacity))
     answer = next_action(rules(seed=seed), trials[:n], Ending.DEADLINE)
     assert CapacityAnswer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
 
@@ -217,9 +217,9 @@ def test_the_interval_is_t_on_logarithms_plus_half_a_step():
 
 
 def test_results_that_resemble_their_neighbours_widen_it():
-    mixed = capacity_of(searches(1000, 1080, 1010, 1090, 1020))
+    uneven = capacity_of(searches(1000, 1080, 1010, 1090, 1020))
     alike = capacity_of(searches(1000, 1010, 1020, 1080, 1090))
-    assert alike.width > 1.4 * mixed.width
+    assert alike.width > 1.4 * uneven.width
 
 
 def test_a_trend_is_said_of_a_straight_line_and_not_of_noise():
@@ -252,8 +252,8 @@ def test_the_interval_is_of_the_logarithms_of_both():
 
 def test_the_other_way_round_it_is_the_inverse():
     one, other = interval(1000, 1.03), interval(1300, 1.06)
-    found, inverse = capacity_ratio(one, other), capacity_ratio(other, one)
-    assert (1 / inverse.high, 1 / inverse.ratio) == pytest.approx((found.low, found.ratio))
+    ratio, inverse = capacity_ratio(one, other), capacity_ratio(other, one)
+    assert (1 / inverse.high, 1 / inverse.ratio) == pytest.approx((ratio.low, ratio.ratio))
 
 
 def test_the_word_needs_an_interval_that_says_it():
@@ -275,11 +275,11 @@ PASSED, FAILED, UNTRUSTED = TrialResult
 UNSENT = (JudgementReason("sent_share", Trust.BUSY, "Only 90 % were sent."),)
 
 
-def rule(measured: float | None, passed: bool) -> Verdict:
-    return Verdict("p95 < 300 ms", "p95", 300, "ms", measured, passed, None)
+def rule(value: float | None, is_kept: bool) -> Verdict:
+    return Verdict("p95 < 300 ms", "p95", 300, "ms", value, is_kept, None)
 
 
-def judged(trust=Trust.TRUSTED, target: str = "") -> Judgement:
+def judgement_of(trust=Trust.TRUSTED, target: str = "") -> Judgement:
     doubts = (JudgementReason("cpu", trust, "Busy."),) if trust != Trust.TRUSTED else ()
     left = (JudgementReason(target, TargetState.OVERLOADED, "It grew."),) if target else ()
     return Judgement(
@@ -287,63 +287,63 @@ def judged(trust=Trust.TRUSTED, target: str = "") -> Judgement:
     )
 
 
-def tried(judgement=None, *verdicts: Verdict, outcome: str = Outcome.COMPLETE, why: str = ""):
+def answer_of(judgement=None, *verdicts: Verdict, outcome: str = Outcome.COMPLETE, why: str = ""):
     trial = trial_of(100, outcome, why, judgement, verdicts or (rule(20, True),))
     return trial.result, trial.reason
 
 
 def test_kept_rules_and_a_target_that_keeps_up_pass():
-    assert tried(judged()) == (PASSED, "")
+    assert answer_of(judgement_of()) == (PASSED, "")
 
 
 def test_a_broken_rule_fails_with_what_was_measured():
-    assert tried(judged(), rule(758.2, False)) == (FAILED, "p95 758\N{NARROW NO-BREAK SPACE}ms")
+    assert answer_of(judgement_of(), rule(758.2, False)) == (FAILED, "p95 758\u202fms")
 
 
 def test_a_rule_about_the_machine_that_nobody_told_says_nothing_of_the_rate():
     untold = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", None, False, None)
     why = "No agent or exporter reported target_cpu."
-    assert tried(judged(), untold, rule(758, False)) == (UNTRUSTED, why)
+    assert answer_of(judgement_of(), untold, rule(758, False)) == (UNTRUSTED, why)
 
 
 def test_who_may_not_know_the_machine_reads_no_figure_of_it():
-    for reason, shown in [
+    for reason, words in [
         ("target_cpu 91 %", ""),
         ("p95 758 ms, target_memory 95 %", "p95 758 ms"),
         ("It grew, and stayed.", "It grew, and stayed."),
     ]:
-        found = without_machine(Trial(100, FAILED, reason), "shop.test")
-        assert (found.result, found.reason) == (FAILED, shown)
+        trial = without_machine(Trial(100, FAILED, reason), "shop.test")
+        assert (trial.result, trial.reason) == (FAILED, words)
 
 
 def test_a_target_that_did_not_keep_up_fails_though_the_rules_are_kept():
     for code in ["in_flight_growing", "sent_share", "dropped", "no_success"]:
-        assert tried(judged(target=code)) == (FAILED, "It grew.")
+        assert answer_of(judgement_of(target=code)) == (FAILED, "It grew.")
 
 
 def test_what_is_no_sign_of_the_limit_passes():
-    assert tried(judged(target="body_changed")) == (PASSED, "")
+    assert answer_of(judgement_of(target="body_changed")) == (PASSED, "")
 
 
 def test_what_a_busy_machine_may_have_broken_is_not_counted():
-    (broken,) = weigh([rule(758, False)], Trust.BUSY)
-    assert tried(judged(Trust.BUSY), broken) == (UNTRUSTED, "Busy.")
-    (bounded,) = weigh([replace(rule(758, False), at_least=20.0)], Trust.BUSY)
-    result, reason = tried(judged(Trust.BUSY), bounded)
-    assert (result, reason.replace("\N{NARROW NO-BREAK SPACE}", " ")) == (
+    (verdict,) = weigh([rule(758, False)], Trust.BUSY)
+    assert answer_of(judgement_of(Trust.BUSY), verdict) == (UNTRUSTED, "Busy.")
+    (verdict_with_bound,) = weigh([replace(rule(758, False), at_least=20.0)], Trust.BUSY)
+    result, reason = answer_of(judgement_of(Trust.BUSY), verdict_with_bound)
+    assert (result, reason.replace("\u202f", " ")) == (
         UNTRUSTED,
         "p95 758 ms as measured and 20.0 ms without the injector's part",
     )
-    assert tried(judged(Trust.NO_ANSWER), rule(20, True)) == (UNTRUSTED, "Busy.")
+    assert answer_of(judgement_of(Trust.NO_ANSWER), rule(20, True)) == (UNTRUSTED, "Busy.")
 
 
 def test_what_was_kept_in_spite_of_a_busy_machine_passes():
-    assert tried(judged(Trust.BUSY), rule(20, True)) == (PASSED, "")
-    unsent = replace(judged(Trust.BUSY), measurement=Finding(Trust.BUSY, UNSENT))
-    assert tried(unsent, rule(20, True))[0] == UNTRUSTED
+    assert answer_of(judgement_of(Trust.BUSY), rule(20, True)) == (PASSED, "")
+    unsent = replace(judgement_of(Trust.BUSY), measurement=Finding(Trust.BUSY, UNSENT))
+    assert answer_of(unsent, rule(20, True))[0] == UNTRUSTED
 
 
 def test_a_run_that_did_not_end_is_not_counted():
     for outcome in [Outcome.PARTIAL, Outcome.FAILED]:
-        assert tried(judged(), outcome=outcome, why="Lost.") == (UNTRUSTED, "Lost.")
-        assert tried(None) == (UNTRUSTED, "The trial did not run to its end.")
+        assert answer_of(judgement_of(), outcome=outcome, why="Lost.") == (UNTRUSTED, "Lost.")
+        assert answer_of(None) == (UNTRUSTED, "The trial did not run to its end.")

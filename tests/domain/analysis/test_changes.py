@@ -102,8 +102,8 @@ def test_levels_are_three_campaigns_long_at_least():
 
 
 def test_a_short_level_in_a_long_history_is_found():
-    found = indices(history([100.0] * 90 + [108.0] * 20 + [100.0] * 90))
-    assert [abs(cut - true) <= 2 for cut, true in zip(found, (90, 110), strict=True)] == [True] * 2
+    cuts = indices(history([100.0] * 90 + [108.0] * 20 + [100.0] * 90))
+    assert [abs(cut - true) <= 2 for cut, true in zip(cuts, (90, 110), strict=True)] == [True] * 2
 
 
 @pytest.mark.parametrize("lengths", [(8, 6, 8), (20, 6, 20), (5, 3, 5), (8, 6, 8, 6, 8)])
@@ -124,24 +124,24 @@ def test_campaigns_of_a_level_differ_by_their_noise():
 
 
 def test_the_newest_value_is_held_against_the_last_ten_before_it():
-    expected = course_of([*TEN, 104.5]).expected
+    forecast = course_of([*TEN, 104.5]).expected
     mean, spread = np.log(TEN).mean(), np.log(TEN).std(ddof=1)
     reach = t_quantile(0.995, 9) * spread * np.sqrt(1.1)
-    assert (expected.n, expected.level) == (10, pytest.approx(np.exp(mean)))
-    assert (expected.low, expected.high) == pytest.approx(
+    assert (forecast.n, forecast.level) == (10, pytest.approx(np.exp(mean)))
+    assert (forecast.low, forecast.high) == pytest.approx(
         tuple(np.exp([mean - reach, mean + reach]))
     )
-    assert expected.high < 104.5
-    assert not expected.is_outlier  # outside, but by less than 5 %
+    assert forecast.high < 104.5
+    assert not forecast.is_outlier  # outside, but by less than 5 %
     assert course_of([*TEN, 106]).expected.is_outlier
     assert course_of([*TEN, 94]).expected.is_outlier
 
 
 def test_the_expected_range_of_an_unsteady_level_ends_above_0():
-    expected = course_of([100, 180, 40, 150, 60, 100]).expected
-    assert (expected.n, expected.is_outlier) == (5, False)
-    assert 0 < expected.low < 40
-    assert expected.high > 180
+    forecast = course_of([100, 180, 40, 150, 60, 100]).expected
+    assert (forecast.n, forecast.is_outlier) == (5, False)
+    assert 0 < forecast.low < 40
+    assert forecast.high > 180
 
 
 def test_what_may_begin_a_new_level_does_not_say_what_to_expect():

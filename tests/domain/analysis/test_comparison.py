@@ -16,14 +16,14 @@ MS = 1000
 STUDY = Path(__file__).parents[2] / "golden" / "uniserve_repeats.json"
 
 
-def word(baseline, candidate, threshold=0.05, paired=True, **options):
+def word(baseline, candidate, threshold=0.05, is_paired=True, **options):
     baseline = [value * MS for value in baseline]
     candidate = [value * MS for value in candidate]
-    interval = ratio_interval(baseline, candidate, paired=paired)
-    return judged(interval, threshold, **options)
+    interval = ratio_interval(baseline, candidate, paired=is_paired)
+    return pair_of(interval, threshold, **options)
 
 
-def judged(interval, threshold=0.05, **options) -> PairResult:
+def pair_of(interval, threshold=0.05, **options) -> PairResult:
     return PairResult("mean", interval=interval).judged(threshold, **options)
 
 
@@ -37,11 +37,11 @@ def test_two_repeats_are_never_enough():
     pair = word([100, 100], [200, 200])
     assert (pair.word, pair.reason, pair.more) == (None, Reason.TOO_FEW_REPEATS, 1)
 
-    assert judged(None).reason is Reason.TOO_FEW_REPEATS
+    assert pair_of(None).reason is Reason.TOO_FEW_REPEATS
 
 
 def test_every_interval_has_a_word():
-    for low, high, expected in [
+    for low, high, answer in [
         (1.06, 1.09, Word.SLOWER),
         (1.001, 1.09, Word.SLOWER),
         (0.91, 0.999, Word.FASTER),
@@ -51,15 +51,15 @@ def test_every_interval_has_a_word():
         (0.96, 1.30, Word.NOT_FASTER),
         (0.80, 1.30, Word.OPEN),
     ]:
-        assert word_of(low, high, 0.05) is expected
+        assert word_of(low, high, 0.05) is answer
 
 
 def test_an_open_comparison_says_what_would_settle_it():
     few, enough, short = (ratio_interval(*wide_arms(k), paired=True) for k in (10, 22, 14))
-    judgement = judged(few)
+    judgement = pair_of(few)
     assert (judgement.word, judgement.more) == (Word.OPEN, 9)
-    assert judged(enough).word is Word.SAME
-    assert judged(short).word is Word.OPEN
+    assert pair_of(enough).word is Word.SAME
+    assert pair_of(short).word is Word.OPEN
 
 
 def wide_arms(k: int) -> tuple[list[float], list[float]]:
@@ -81,7 +81,7 @@ def test_what_speaks_against_the_comparison_wins_over_the_figures():
 
 def test_campaigns_of_the_study_get_the_words_that_its_tables_support():
     """Its means are arithmetic, so ratios agree to the spread of the runs."""
-    for baseline, candidate, ratio, said in [
+    for baseline, candidate, ratio, answer in [
         ("P1.R1.uni.blade", "P2.R1.uni.ml370", 1.0958, "slower"),
         ("P1.R2.uni.blade", "P2.R2.uni.ml370", 1.1608, "slower"),
         ("P1.R3.uni.blade", "P2.R3.uni.ml370", 1.1823, "slower"),
@@ -93,7 +93,7 @@ def test_campaigns_of_the_study_get_the_words_that_its_tables_support():
         sides = ([float(row[0]) * 1e6 for row in tables[key]] for key in (baseline, candidate))
         interval = ratio_interval(*sides, paired=False)
         assert interval.ratio == pytest.approx(ratio, rel=0.01)
-        assert str(judged(interval).word) == said
+        assert str(pair_of(interval).word) == answer
 
 
 def test_holm_corrects_for_the_number_of_looks():
@@ -106,17 +106,17 @@ def test_words_are_seldom_false_and_often_found():
     """A seeded part of `make benchmark ARGS=words`: 5 blocks, runs that vary by 3 %."""
     source = np.random.default_rng(9)
 
-    def said(effect: float, stall: float = 1.0) -> Counter:
-        found = Counter()
+    def words(effect: float, stall: float = 1.0) -> Counter:
+        counts = Counter()
         for _ in range(250):
             baseline, candidate = 20_000 * np.exp(source.normal(0, 0.03, (2, 5)))
             candidate *= effect
             candidate[source.integers(5)] *= stall
             interval = ratio_interval(list(baseline), list(candidate), paired=True)
-            found[word_of(interval.low, interval.high, 0.05)] += 1
-        return found
+            counts[word_of(interval.low, interval.high, 0.05)] += 1
+        return counts
 
-    same, hung, slower = said(1.0), said(1.0, stall=80), said(1.1)
+    same, hung, slower = words(1.0), words(1.0, stall=80), words(1.1)
     for equal in (same, hung):
         assert equal[Word.SLOWER] + equal[Word.FASTER] <= 0.05 * 250
     assert slower[Word.SLOWER] >= 0.9 * 250

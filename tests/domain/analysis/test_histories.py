@@ -25,9 +25,9 @@ def point(number: int, value_us: float | None, **fields) -> CampaignPoint:
     return CampaignPoint(**usual | fields)
 
 
-def history(values=SLOWER, **changed) -> TestHistory:
+def history(values=SLOWER, **later) -> TestHistory:
     """`changed`: fields of the points from index 6 on."""
-    fields = [changed if number >= 6 else {} for number in range(len(values))]
+    fields = [later if number >= 6 else {} for number in range(len(values))]
     return TestHistory(
         [point(n, v, **f) for n, (v, f) in enumerate(zip(values, fields, strict=True))]
     )
@@ -41,24 +41,24 @@ def test_the_interval_is_the_t_interval_between_runs():
 
 
 def test_a_fact_is_compared_with_what_was_told_last_and_not_with_a_target_that_was_down():
-    told = [{"Server": "a"}, {}, {"Server": "b"}, {}, {"Server": "b"}]
-    points = [point(number, 1.0, facts=facts) for number, facts in enumerate(told)]
+    servers = [{"Server": "a"}, {}, {"Server": "b"}, {}, {"Server": "b"}]
+    points = [point(number, 1.0, facts=facts) for number, facts in enumerate(servers)]
     (mark,) = TestHistory(points).marks
     assert (mark.index, mark.differences) == (2, (("Server", "a", "b"),))
     down = point(6, None, target_state="failing")
     slower = history(facts={"Server": "b"}).points[6:]
     before = [point(n, v, facts={"Server": "a"}) for n, v in enumerate(SLOWER[:6])]
-    found = TestHistory([*before, down, *slower])
-    (change,) = found.course.changes
-    assert found.causes(change) == (("Server", "a", "b"),)
+    nights = TestHistory([*before, down, *slower])
+    (change,) = nights.course.changes
+    assert nights.causes(change) == (("Server", "a", "b"),)
 
 
 def test_what_was_changed_elsewhere_is_no_cause():
     values = [*SLOWER, 110.0, 111.0, 109.0]
     points = [point(n, v, plan_version=1 + (n >= 12)) for n, v in enumerate(values)]
-    found = TestHistory(points)
-    (change,) = found.course.changes
-    assert found.causes(change) == ()
+    nights = TestHistory(points)
+    (change,) = nights.course.changes
+    assert nights.causes(change) == ()
 
 
 def at(index: int, earliest: int | None = None, latest: int | None = None, *, is_higher=True):

@@ -22,13 +22,13 @@ FATAL |= {"little", "missing_seconds", "in_doubt"}
 HEALTHY, CHANGING, OVERLOADED, FAILING = TargetState
 
 
-def judged(us: int = 10_000, n: int = 5000, limits=LIMITS, **values) -> Judgement:
+def judgement_of(us: int = 10_000, n: int = 5000, limits=LIMITS, **values) -> Judgement:
     """The judgement of these values by code, and of n response times of `us`."""
-    observed = {
+    observations = {
         code: each if isinstance(each, Observation) else Observation(each)
         for code, each in values.items()
     }
-    return judge(observed, Timing.of(np.full(n, us)), limits)
+    return judge(observations, Timing.of(np.full(n, us)), limits)
 
 
 def codes(finding) -> list[str]:
@@ -36,7 +36,7 @@ def codes(finding) -> list[str]:
 
 
 def test_nothing_to_complain_about_is_trusted_healthy_and_fine():
-    judgement = judged(cpu=0.3, errors=0.0, late=100)
+    judgement = judgement_of(cpu=0.3, errors=0.0, late=100)
     assert (judgement.measurement.state, judgement.target.state) == (TRUSTED, HEALTHY)
     assert judgement.precision.state is Precision.FINE
     assert not judgement.measurement.reasons + judgement.target.reasons + judgement.notes
@@ -102,10 +102,10 @@ def test_a_fault_of_an_injector_costs_the_figures_that_it_spoils():
     """A busy machine spoils mean and tail, and leaves the median without its part."""
     for code in MEASUREMENT:
         fine, mild, severe = MEASUREMENT[code]
-        assert not judged(**{code: fine}).measurement.reasons
+        assert not judgement_of(**{code: fine}).measurement.reasons
         for value, state in ((mild, TRUSTED), (severe, NO_ANSWER if code in FATAL else BUSY)):
             if value is not None:
-                judgement = judged(**{code: value})
+                judgement = judgement_of(**{code: value})
                 assert (judgement.measurement.state, codes(judgement.measurement)) == (
                     state,
                     [code],
@@ -116,88 +116,88 @@ def test_a_fault_of_an_injector_costs_the_figures_that_it_spoils():
 def test_each_fault_of_the_target_is_a_result_of_a_trusted_measurement():
     for code in TARGET:
         fine, bad, state = TARGET[code]
-        assert judged(**{code: fine}).target.state is HEALTHY
-        judgement = judged(**{code: bad})
+        assert judgement_of(**{code: fine}).target.state is HEALTHY
+        judgement = judgement_of(**{code: bad})
         assert (judgement.target.state, codes(judgement.target)) == (state, [code])
         assert judgement.measurement.state is TRUSTED
 
 
 def test_a_target_on_the_injectors_machine_is_a_note():
-    judgement = judged(co_located=1.0)
+    judgement = judgement_of(co_located=1.0)
     assert (judgement.measurement.state, judgement.target.state) == (TRUSTED, HEALTHY)
     assert [note.code for note in judgement.notes] == ["co_located"]
 
 
 def test_of_several_states_failing_goes_before_overloaded_and_overloaded_before_changing():
-    judgement = judged(warming_up=0.3, slot_wait=0.5, errors=0.5)
+    judgement = judgement_of(warming_up=0.3, slot_wait=0.5, errors=0.5)
     assert codes(judgement.target) == ["errors", "slot_wait", "warming_up"]
-    assert judged(warming_up=0.3, slot_wait=0.5).target.state is OVERLOADED
+    assert judgement_of(warming_up=0.3, slot_wait=0.5).target.state is OVERLOADED
 
 
 def test_unsent_requests_are_the_injectors_while_it_is_in_doubt():
     for code in ["sent_share", "dropped", "slot_wait"]:
-        judgement = judged(cpu=0.7, **{code: 0.5})
+        judgement = judgement_of(cpu=0.7, **{code: 0.5})
         assert set(codes(judgement.measurement)) == {"cpu", code}
         assert judgement.target.state is None
 
 
 def test_what_was_answered_is_told_even_of_a_starved_injector():
-    judgement = judged(cpu=0.9, only_redirects=1.0, errors=0.5)
+    judgement = judgement_of(cpu=0.9, only_redirects=1.0, errors=0.5)
     assert (judgement.target.state, codes(judgement.target)) == (
         FAILING,
         ["errors", "only_redirects"],
     )
-    assert judged(cpu=0.9).target.state is HEALTHY
+    assert judgement_of(cpu=0.9).target.state is HEALTHY
 
 
 def test_overload_is_not_claimed_where_the_machine_may_be_the_cause():
-    judgement = judged(cpu=0.9, in_flight_growing=0.5)
+    judgement = judgement_of(cpu=0.9, in_flight_growing=0.5)
     assert (judgement.target.state, codes(judgement.target)) == (None, ["not_known"])
-    assert judged(cpu=0.9, in_flight_growing=0.5, errors=0.5).target.state is FAILING
+    assert judgement_of(cpu=0.9, in_flight_growing=0.5, errors=0.5).target.state is FAILING
 
 
 def test_dropped_requests_beyond_the_second_limit_saturate_the_target():
-    assert not judged(dropped=0.01).is_saturated
-    judgement = judged(dropped=0.05, late=100)
+    assert not judgement_of(dropped=0.01).is_saturated
+    judgement = judgement_of(dropped=0.05, late=100)
     assert judgement.is_saturated
     assert codes(judgement.target) == ["target_saturated"]
 
 
 def test_dropped_requests_of_a_late_injector_are_not_held_against_the_target():
-    judgement = judged(dropped=0.05, late=3_500)
+    judgement = judgement_of(dropped=0.05, late=3_500)
     assert judgement.measurement.state is BUSY
     assert not judgement.is_saturated
 
 
 def test_few_requests_cost_precision_and_no_trust():
-    for n, expected in [(0, "none"), (1, "coarse"), (999, "coarse"), (1000, "fine")]:
-        judgement = judged(n=n)
-        assert judgement.precision.state == expected
+    for n, precision in [(0, "none"), (1, "coarse"), (999, "coarse"), (1000, "fine")]:
+        judgement = judgement_of(n=n)
+        assert judgement.precision.state == precision
         assert judgement.measurement.state is TRUSTED
 
 
 def test_without_any_request_nothing_is_said_about_the_target():
-    judgement = judged(n=0, no_requests=1)
+    judgement = judgement_of(n=0, no_requests=1)
     assert (judgement.measurement.state, judgement.target.state) == (TRUSTED, None)
     assert judgement.precision.state is Precision.NONE
 
 
 def test_lateness_counts_against_the_run_s_own_percentile():
     late = [Observation(us, measure="p99", whole=100_000) for us in (9_900, 10_200, 25_200)]
-    found = [judged(100_000, late=each).measurement for each in late]
-    assert [each.state for each in found] == [TRUSTED, TRUSTED, BUSY]
-    assert [len(each.reasons) for each in found] == [0, 1, 1]
+    findings = [judgement_of(100_000, late=each).measurement for each in late]
+    assert [each.state for each in findings] == [TRUSTED, TRUSTED, BUSY]
+    assert [len(each.reasons) for each in findings] == [0, 1, 1]
 
 
 def test_lateness_without_an_effect_on_the_p99_is_no_doubt():
     harmless = Observation(900, measure="p99", whole=2_000)
-    assert not judged(late=12_500, own_time_p99=harmless).measurement.reasons
+    assert not judgement_of(late=12_500, own_time_p99=harmless).measurement.reasons
     only_typical = Observation(100, measure="p50", whole=2_000)
-    assert codes(judged(late=12_500, own_time=only_typical).measurement) == ["late"]
+    assert codes(judgement_of(late=12_500, own_time=only_typical).measurement) == ["late"]
 
 
 def test_what_the_injector_added_counts_against_what_the_times_are_without_it():
-    for own_us, p99_us, expected in [
+    for own_us, p99_us, answer in [
         (2_999, 1_000, (TRUSTED, 0)),  # what any client may have on a machine of virtual cores
         (3_001, 1_000, (TRUSTED, 1)),
         (4_900, 100_000, (TRUSTED, 0)),
@@ -205,42 +205,42 @@ def test_what_the_injector_added_counts_against_what_the_times_are_without_it():
         (24_900, 100_000, (TRUSTED, 1)),
         (25_100, 100_000, (BUSY, 1)),
     ]:
-        added = Observation(own_us, measure="p99", whole=p99_us)
-        judgement = judged(us=p99_us + own_us, own_time_p99=added).measurement
-        assert (judgement.state, len(judgement.reasons)) == expected
+        own = Observation(own_us, measure="p99", whole=p99_us)
+        judgement = judgement_of(us=p99_us + own_us, own_time_p99=own).measurement
+        assert (judgement.state, len(judgement.reasons)) == answer
 
 
 def test_a_handshake_is_one_more_wait_that_any_client_has():
     for waits, n_notes in [(1, 1), (2, 0)]:
-        added = Observation(600, measure="p50", whole=3_000, waits=waits)
-        assert len(judged(us=3_600, own_time=added).measurement.reasons) == n_notes
+        own = Observation(600, measure="p50", whole=3_000, waits=waits)
+        assert len(judgement_of(us=3_600, own_time=own).measurement.reasons) == n_notes
 
 
 def test_a_reason_has_value_limit_and_worst_second():
-    (reason,) = judged(cpu=Observation(0.9, second=12, injector=2)).measurement.reasons
+    (reason,) = judgement_of(cpu=Observation(0.9, second=12, injector=2)).measurement.reasons
     assert reason.state == BUSY
     assert (reason.value, reason.limit, reason.second) == (0.9, 0.85, 12)
 
 
 def test_a_value_reads_neither_as_its_limit_nor_as_none_or_all_of_it():
-    for code, value, said in [
+    for code, value, words in [
         ("sent_share", 0.9986, "Only 99.86 % of the planned requests were sent (limit 99.9 %)"),
         ("stall", 100_200, "stalled for 100.2 ms (limit 100 ms)"),
         ("missing_seconds", 1 / 36_000, "0.003 % of the seconds are missing."),
         ("errors", 0.99997, "99.997 % of the requests failed"),
     ]:
-        reasons = [each for each in judged(**{code: value}).reasons if each.code == code]
-        assert said in reasons[0].text.replace("\u202f", " ")
+        reasons = [each for each in judgement_of(**{code: value}).reasons if each.code == code]
+        assert words in reasons[0].text.replace("\u202f", " ")
 
 
 def test_the_worst_reason_comes_first():
-    assert codes(judged(steal=0.06, cpu=0.9).measurement) == ["cpu", "steal"]
+    assert codes(judgement_of(steal=0.06, cpu=0.9).measurement) == ["cpu", "steal"]
 
 
 def test_settings_may_move_a_limit_but_not_invent_one():
     limits = LimitsByCode.with_overrides({"co_located": (None, None), "cpu": (0.9, 0.99)})
     assert limits["cpu"] == Limits(0.9, 0.99)
-    judgement = judged(limits=limits, co_located=1.0, cpu=0.8)
+    judgement = judgement_of(limits=limits, co_located=1.0, cpu=0.8)
     assert (judgement.measurement.state, judgement.notes) == (TRUSTED, ())
     with pytest.raises(KeyError, match="unknown codes: mood"):
         LimitsByCode.with_overrides({"mood": (1, 2)})
@@ -253,21 +253,21 @@ class TestWithoutTheMachine:
 
     def test_the_answer_stays_and_its_reason_is_that_nothing_is_shown(self):
         for code in TARGET_MACHINE:
-            judgement = judged(**{code: self.FULL}).without_machine().target
+            judgement = judgement_of(**{code: self.FULL}).without_machine().target
             assert judgement.state is OVERLOADED
             assert codes(judgement) == ["machine_untold"]
 
     def test_another_reason_for_the_same_answer_is_enough(self):
-        judgement = judged(target_cpu=self.FULL, in_flight_growing=0.5).without_machine()
+        judgement = judgement_of(target_cpu=self.FULL, in_flight_growing=0.5).without_machine()
         assert codes(judgement.target) == ["in_flight_growing"]
 
     def test_what_is_left_of_a_worse_answer_is_its_own_reason(self):
-        judgement = judged(target_cpu=self.FULL, errors=0.5).without_machine()
+        judgement = judgement_of(target_cpu=self.FULL, errors=0.5).without_machine()
         assert (judgement.target.state, codes(judgement.target)) == (FAILING, ["errors"])
 
     def test_a_judgement_without_the_machine_is_the_same(self):
-        for found in (judged(errors=0.5), judged(cpu=0.9), judged()):
-            assert found.without_machine() == found
+        for judgement in (judgement_of(errors=0.5), judgement_of(cpu=0.9), judgement_of()):
+            assert judgement.without_machine() == judgement
 
 
 # Every message with example values. After a change of words: BENCHSITE_WRITE_SNAPSHOTS=1 make
@@ -343,16 +343,16 @@ _ANSWERS = {
 
 def _judged_by(code: str) -> Judgement:
     value = _VALUES.get(CRITERIA[code].unit, 2.0)
-    seen = Observation(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
-    return judge({code: seen}, Timing.of([20_000] * 500))
+    observation = Observation(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
+    return judge({code: observation}, Timing.of([20_000] * 500))
 
 
 def test_a_judgement_is_stored_without_words_and_read_as_it_was():
     for code in CRITERIA:
         for nouns in ["requests", "connections"]:
-            found = _judged_by(code).said_of(nouns)
-            row = json.loads(json.dumps(found.to_row()))
-            assert Judgement.from_row(row) == found
+            judgement = _judged_by(code).said_of(nouns)
+            row = json.loads(json.dumps(judgement.to_row()))
+            assert Judgement.from_row(row) == judgement
             findings = (
                 row["measurement"],
                 row["target"],
@@ -363,16 +363,16 @@ def test_a_judgement_is_stored_without_words_and_read_as_it_was():
 
 
 def test_a_judgement_of_release_0_2_0_keeps_its_words():
-    old = judged(cpu=Observation(0.9, 3)).to_json()
+    old = judgement_of(cpu=Observation(0.9, 3)).to_json()
     old["measurement"]["reasons"][0]["text"] = "The injector was at its limit."
     assert Judgement.from_row(old).measurement.text == "The injector was at its limit."
 
 
 def _messages() -> Iterator[str]:
     for code, row in CRITERIA.items():
-        judged = _judged_by(code)
+        judgement = _judged_by(code)
         yield f"# {code}"
-        for reason in judged.reasons:
+        for reason in judgement.reasons:
             if (reason.code == "too_few_requests") == (code == "too_few_requests"):
                 yield f"{reason.state or 'note'}: {reason.text}"
         yield from (
@@ -387,10 +387,10 @@ def _messages() -> Iterator[str]:
             f"{name}: {text}" for name in ("remedy", "title") if (text := getattr(message, name))
         )
     for word, ends in _ANSWERS.items():
-        said, bounds = difference_words(word, *ends)
+        words, bounds = difference_words(word, *ends)
         least, best = difference_words(word, *ends, at_least=True)
         yield f"# {word}"
-        yield from dict.fromkeys([f"{said} ({bounds})", f"{least} ({best})"])
+        yield from dict.fromkeys([f"{words} ({bounds})", f"{least} ({best})"])
     for kind in Kind:
         yield f"# {kind}"
         yield f"{words_of(kind)}: {REMEDIES.get(kind, '')}"

@@ -29,23 +29,23 @@ CPU_FULL = Observation(20, measure=" from 0:42 on")
 IDLE, BUSY = 0.43, 1.0
 
 
-def limit(highest_cpu: float | None = None, spec=OPEN, watched: float | None = None, **observed):
+def limit(highest_cpu: float | None = None, spec=OPEN, chosen_cpu: float | None = None, **codes):
     values = {
         code: each if isinstance(each, Observation) else Observation(each)
-        for code, each in observed.items()
+        for code, each in codes.items()
     }
     machines = []
     if highest_cpu is not None:
         figures = {"cpu": (0.3, highest_cpu)}
-        figures |= {} if watched is None else {"watched": (0.1, watched)}
+        figures |= {} if chosen_cpu is None else {"watched": (0.1, chosen_cpu)}
         machines = [MachineUse("shop-1", 60, 60.0, 4, figures=figures)]
-    judged = judge(values, Timing.of([10_000] * 2000))
-    found = limit_of(judged, machines, Plan.from_json(spec))
-    return found.who, found.why.replace("\u202f", " ")
+    judgement = judge(values, Timing.of([10_000] * 2000))
+    answer = limit_of(judgement, machines, Plan.from_json(spec))
+    return answer.who, answer.why.replace("\u202f", " ")
 
 
 def test_the_limit_is_the_first_that_has_evidence():
-    for cpu, observed, who in [
+    for cpu, codes, who in [
         (None, {}, Who.PLAN),
         (IDLE, {}, Who.PLAN),
         (None, {"cpu": 0.9}, Who.INJECTOR),
@@ -66,7 +66,7 @@ def test_the_limit_is_the_first_that_has_evidence():
         (None, {"no_requests": 1}, Who.UNKNOWN),
         (None, {"warming_up": 0.5}, Who.PLAN),
     ]:
-        assert limit(cpu, **observed)[0] is who
+        assert limit(cpu, **codes)[0] is who
 
 
 def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_thread():
@@ -76,9 +76,9 @@ def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_threa
 
 
 def test_programs_beside_the_chosen_ones_are_named_where_they_filled_the_machine():
-    _, why = limit(BUSY, watched=0.2, in_flight_growing=0.5)
+    _, why = limit(BUSY, chosen_cpu=0.2, in_flight_growing=0.5)
     assert "never above 20 %, so other programs of its machine took the rest, or it waited" in why
-    assert "other programs" not in limit(BUSY, watched=0.95, in_flight_growing=0.5)[1]
+    assert "other programs" not in limit(BUSY, chosen_cpu=0.95, in_flight_growing=0.5)[1]
 
 
 def injector(cpu: float, **means: float) -> dict:
@@ -88,8 +88,7 @@ def injector(cpu: float, **means: float) -> dict:
 
 def test_the_busiest_injector_and_the_busiest_machine_count():
     busy = busy_of(
-        [injector(0.2), injector(0.46)],
-        [MachineLoad(0.30, 4, None), MachineLoad(0.94, 8, None)],
+        [injector(0.2), injector(0.46)], [MachineLoad(0.30, 4, None), MachineLoad(0.94, 8, None)]
     )
     assert (busy.injector_cpu, busy.target_cpu, busy.target_cores) == (0.46, 0.94, 8)
 
@@ -120,13 +119,17 @@ def test_a_machine_s_link_is_as_full_as_its_busier_direction():
 
 
 def test_noise_is_a_note_of_a_run_that_took_turns_and_what_was_not_sent_a_doubt():
-    seen = {"own_time": Observation(5_000), "steal": Observation(0.2), "dropped": Observation(0.5)}
-    judged = judge(seen, Timing.of([10_000] * 2000))
-    assert judged.is_busy
-    noted = with_noise_noted(judged)
-    assert [each.code for each in noted.measurement.reasons] == ["dropped"]
-    assert noted.measurement.state == noted.measurement.reasons[0].state
-    assert "steal" in {each.code for each in noted.notes}
+    values = {
+        "own_time": Observation(5_000),
+        "steal": Observation(0.2),
+        "dropped": Observation(0.5),
+    }
+    judgement = judge(values, Timing.of([10_000] * 2000))
+    assert judgement.is_busy
+    quieter = with_noise_noted(judgement)
+    assert [each.code for each in quieter.measurement.reasons] == ["dropped"]
+    assert quieter.measurement.state == quieter.measurement.reasons[0].state
+    assert "steal" in {each.code for each in quieter.notes}
     quiet = with_noise_noted(judge({"steal": Observation(0.2)}, Timing.of([10_000] * 2000)))
     assert (quiet.measurement.state, quiet.is_busy) == (Trust.TRUSTED, False)
 

@@ -22,14 +22,14 @@ VITALS = {
 }  # fmt: skip
 
 
-def seen(*, timings=None, vitals=VITALS, counters=None, spec=OPEN):
+def one_second(*, timings=None, vitals=VITALS, counters=None, spec=OPEN):
     second = make_second(0, [5000] * 1000, vitals=vitals)
     second.timings |= timings or {}
     second.counters |= counters or {}
-    return measured([second], spec)
+    return measurement_of([second], spec)
 
 
-def measured(seconds, spec) -> Measurement:
+def measurement_of(seconds, spec) -> Measurement:
     measurement = Measurement(Plan.from_json(spec), last_seconds={0: seconds[-1].second})
     for each in seconds:
         measurement.add(each)
@@ -43,14 +43,14 @@ def observed_in(measurement, *, is_co_located=False):
 def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand():
     for sent, resent, share in [(10_000, 500, 0.05), (10, 5, 0.005)]:
         counters = {"segments_sent": sent, "segments_resent": resent}
-        assert observed_in(seen(counters=counters))["resent"].value == share
+        assert observed_in(one_second(counters=counters))["resent"].value == share
 
 
 def test_beside_the_target_its_cpu_its_ports_and_late_acknowledgements_say_nothing():
     resent = {"segments_sent": 10_000, "segments_resent": 500}
-    observed = observed_in(seen(counters=resent), is_co_located=True)
-    assert not observed.keys() & {"other_cpu", "ports", "resent"}
-    assert "steal" in observed
+    observations = observed_in(one_second(counters=resent), is_co_located=True)
+    assert not observations.keys() & {"other_cpu", "ports", "resent"}
+    assert "steal" in observations
 
 
 def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection():
@@ -59,25 +59,25 @@ def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection()
         "own_delay": Timing.of([100] * 1000),
         "slot_wait": Timing.of([89_900] * 500),
     }
-    observed = observed_in(seen(timings=late))
-    assert observed["late"].value == 100
-    assert observed["slot_wait"].value == 0.5
+    observations = observed_in(one_second(timings=late))
+    assert observations["late"].value == 100
+    assert observations["slot_wait"].value == 0.5
 
 
 def test_the_event_loop_is_judged_by_its_p99():
     lag = {"hub_lag": Timing.of([100] * 980 + [60_000] * 20)}
-    observed = observed_in(seen(timings=lag))["late"]
-    assert (round(observed.value, -3), observed.measure) == (60_000, "p99")
+    lateness = observed_in(one_second(timings=lag))["late"]
+    assert (round(lateness.value, -3), lateness.measure) == (60_000, "p99")
 
 
 def test_what_the_injector_added_is_the_difference_of_the_same_requests():
-    undelayed = [20_000] * 980 + [30_000] * 20
+    own_us = [20_000] * 980 + [30_000] * 20
     sample = {
-        "sampled": Timing.of([us + 400 for us in undelayed[:980]] + [52_000] * 20),
-        "undelayed": Timing.of(undelayed),
+        "sampled": Timing.of([us + 400 for us in own_us[:980]] + [52_000] * 20),
+        "undelayed": Timing.of(own_us),
     }
-    observed = observed_in(seen(timings=sample))
-    typical, high = observed["own_time"], observed["own_time_p99"]
+    observations = observed_in(one_second(timings=sample))
+    typical, high = observations["own_time"], observations["own_time_p99"]
     assert (typical.value, typical.measure) == (pytest.approx(832), "mean")
     assert typical.whole == pytest.approx(20_200)
     assert (high.value, high.measure) == (pytest.approx(22_000, abs=50), "p99")
@@ -86,17 +86,17 @@ def test_what_the_injector_added_is_the_difference_of_the_same_requests():
 
 def test_a_request_with_a_handshake_waits_twice():
     sample = {"sampled": Timing.of([5_000] * 1000), "undelayed": Timing.of([5_000] * 1000)}
-    kept = observed_in(seen(timings=sample))["own_time"]
-    fresh = observed_in(seen(timings=sample | {"tls": Timing.of([2_000] * 1000)}))["own_time"]
-    assert (kept.waits, fresh.waits) == (1, 2)
+    same = observed_in(one_second(timings=sample))["own_time"]
+    fresh = observed_in(one_second(timings=sample | {"tls": Timing.of([2_000] * 1000)}))["own_time"]
+    assert (same.waits, fresh.waits) == (1, 2)
 
 
 def test_an_injector_that_measures_no_reading_is_judged_by_its_event_loop():
     lag = {"hub_lag": Timing.of([3_000] * 1000)}
-    observed = observed_in(seen(timings=lag))
-    assert "own_time" not in observed
-    assert observed["late"].value == pytest.approx(3_000, abs=2)
-    assert observed["late"].whole == pytest.approx(5_000, abs=2)
+    observations = observed_in(one_second(timings=lag))
+    assert "own_time" not in observations
+    assert observations["late"].value == pytest.approx(3_000, abs=2)
+    assert observations["late"].whole == pytest.approx(5_000, abs=2)
 
 
 def filling(in_flight, p50_us, spec=None):
@@ -106,12 +106,12 @@ def filling(in_flight, p50_us, spec=None):
         make_second(number, [us] * 100, in_flight=waiting, counters={"started": 600, "ok": 100})
         for number, (waiting, us) in enumerate(zip(in_flight, p50_us, strict=True))
     ]
-    return observed_in(measured(seconds, spec)).get("in_flight_growing")
+    return observed_in(measurement_of(seconds, spec)).get("in_flight_growing")
 
 
 def test_a_target_that_falls_behind_leaves_ever_more_in_flight():
-    found = filling([200, 400, 600, 800], [200_000, 600_000, 1_000_000, 1_400_000])
-    assert found.value == pytest.approx(400 / 1200)
+    growth = filling([200, 400, 600, 800], [200_000, 600_000, 1_000_000, 1_400_000])
+    assert growth.value == pytest.approx(400 / 1200)
 
 
 def test_a_target_that_keeps_up_does_not():
@@ -135,12 +135,12 @@ def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
     spec = plan_spec(model="open", rate_per_s=300, duration_s=1, arrival_unit="session")
     spec["session"] = {"calls_per_session": 5}
     counters = {"started": 1100, "dropped": 100, "calls_skipped": 400}
-    waited = {"slot_wait": Timing.of([1000] * 60)}
-    observed = observed_in(seen(spec=spec, counters=counters, timings=waited))
+    waits = {"slot_wait": Timing.of([1000] * 60)}
+    observations = observed_in(one_second(spec=spec, counters=counters, timings=waits))
     # 300 sessions were due: 100 were dropped with the 4 more requests of each, 60 had to wait.
-    assert observed["sent_share"].value == 1.0
-    assert observed["dropped"].value == pytest.approx(100 / 300)
-    assert observed["slot_wait"].value == pytest.approx(60 / 300)
+    assert observations["sent_share"].value == 1.0
+    assert observations["dropped"].value == pytest.approx(100 / 300)
+    assert observations["slot_wait"].value == pytest.approx(60 / 300)
 
 
 def stretches(*levels_us: int, spec):
@@ -154,40 +154,40 @@ def stretches(*levels_us: int, spec):
     load = spec["load"]
     if load.get("duration_s"):
         spec = spec | {"load": load | {"duration_s": len(seconds)}}
-    return measured(seconds, spec)
+    return measurement_of(seconds, spec)
 
 
-def unsteady(seen) -> dict:
-    found = observed_in(seen)
+def unsteady(measurement) -> dict:
+    observations = observed_in(measurement)
     codes = ("warming_up", "slowing_down", "longer_for_a_while", "shorter_for_a_while")
-    return {code: found[code] for code in codes if code in found}
+    return {code: observations[code] for code in codes if code in observations}
 
 
 def test_a_run_that_comes_to_rest_late_says_from_which_second_on():
-    (found,) = unsteady(stretches(9000, 5000, 5100, spec=OPEN)).items()
-    assert found[0] == "warming_up"
-    assert (found[1].second, found[1].value) == (40, pytest.approx(1 / 3))
+    ((code, observation),) = unsteady(stretches(9000, 5000, 5100, spec=OPEN)).items()
+    assert code == "warming_up"
+    assert (observation.second, observation.value) == (40, pytest.approx(1 / 3))
 
 
 def test_a_target_that_slows_down_is_another_reason():
-    (found,) = unsteady(stretches(5000, 5000, 9000, spec=OPEN)).items()
-    assert (found[0], found[1].second) == ("slowing_down", 80)
+    ((code, observation),) = unsteady(stretches(5000, 5000, 9000, spec=OPEN)).items()
+    assert (code, observation.second) == ("slowing_down", 80)
 
 
 def test_a_target_that_was_slower_or_faster_for_a_while_says_from_when_to_when():
     for level_us, word in [(9000, "longer"), (2000, "shorter")]:
-        (found,) = unsteady(stretches(5000, level_us, 5000, spec=OPEN)).items()
-        assert found[0] == f"{word}_for_a_while"
-        assert (found[1].second, found[1].measure) == (80, "from second 40 on")
-        assert found[1].value == pytest.approx(1 / 3)
+        ((code, observation),) = unsteady(stretches(5000, level_us, 5000, spec=OPEN)).items()
+        assert code == f"{word}_for_a_while"
+        assert (observation.second, observation.measure) == (80, "from second 40 on")
+        assert observation.value == pytest.approx(1 / 3)
 
 
 def test_a_load_that_changes_is_not_expected_to_be_at_rest():
     stages = [{"duration_s": 120, "from_per_s": 10, "to_per_s": 50}]
-    staged = plan_spec(model="open", stages=stages)
-    assert unsteady(stretches(9000, 5000, 5000, spec=staged)) == {}
-    ramped = plan_spec(model="closed", connections=10, duration_s=120, ramp_up_s=60)
-    assert unsteady(stretches(9000, 5000, 5000, spec=ramped)) == {}
+    in_stages = plan_spec(model="open", stages=stages)
+    assert unsteady(stretches(9000, 5000, 5000, spec=in_stages)) == {}
+    ramp_up = plan_spec(model="closed", connections=10, duration_s=120, ramp_up_s=60)
+    assert unsteady(stretches(9000, 5000, 5000, spec=ramp_up)) == {}
 
 
 RISING = plan_spec(model="open", stages=[{"duration_s": 10, "from_per_s": 10, "to_per_s": 1000}])
@@ -199,7 +199,7 @@ def failed(spec, errors: dict, statuses: dict):
     second = make_second(0, [5000] * 1000, errors=errors)
     second.counters["failed"] = sum(errors.values())
     second.statuses = {"200": 1000, **statuses}
-    return judge(observed_in(measured([second], spec)), second.timings["response"])
+    return judge(observed_in(measurement_of([second], spec)), second.timings["response"])
 
 
 def test_an_injector_that_fails_is_not_said_to_have_run_out_of_files():
@@ -216,7 +216,7 @@ REFUSED_503 = ({"status_unexpected": 200}, {"503": 200})
 
 
 def test_errors_of_overload_are_the_limit_where_it_is_looked_for():
-    for spec, seen, state in [
+    for spec, failures, state in [
         (RISING, REFUSED_503, "overloaded"),
         (FLAT_OUT, REFUSED_503, "overloaded"),
         (FLAT_OUT, ({"status_unexpected": 200}, {"429": 200}), "overloaded"),
@@ -230,19 +230,19 @@ def test_errors_of_overload_are_the_limit_where_it_is_looked_for():
         (FLAT_OUT, ({"status_unexpected": 200}, {"503": 195, "404": 5}), "overloaded"),
         (FLAT_OUT, ({"status_unexpected": 8}, {"503": 8}), "healthy"),
     ]:
-        found = failed(spec, *seen)
-        assert found.measurement.state == "trusted"
-        assert found.target.state == state
+        judgement = failed(spec, *failures)
+        assert judgement.measurement.state == "trusted"
+        assert judgement.target.state == state
 
 
 def rows(*injectors):
     """Each of these injectors with its vitals of one second."""
-    found = []
+    shards = []
     for shard, vitals in enumerate(injectors):
-        seen = Vitals()
-        seen.add(0, vitals)
-        found.append({"shard": shard, **seen.to_json()})
-    return found
+        sums = Vitals()
+        sums.add(0, vitals)
+        shards.append({"shard": shard, **sums.to_json()})
+    return shards
 
 
 def test_every_vital_is_a_criterion():
@@ -256,5 +256,5 @@ def test_every_vital_is_a_criterion():
 
 
 def test_of_several_injectors_the_worst_is_named_by_its_number():
-    seen = observed_vitals(rows(VITALS, VITALS | {"cpu_share": 0.6}))
-    assert (seen["cpu"].value, seen["cpu"].injector) == (0.6, 2)
+    observations = observed_vitals(rows(VITALS, VITALS | {"cpu_share": 0.6}))
+    assert (observations["cpu"].value, observations["cpu"].injector) == (0.6, 2)

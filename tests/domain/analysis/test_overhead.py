@@ -33,8 +33,8 @@ def test_every_figure_of_the_gcube_study():
         http, https = GOLDEN["http"][metric][column], GOLDEN["https"][metric][column]
         digits = 4 if metric == "p90" else 2
         assert float(rounded(100 * share(http, https), digits)) == PRINTED[metric][column]
-        found = float(rounded(100 * increase(http, https), 4))
-        assert found == GOLDEN["increase_percent"][metric][column]
+        percent = float(rounded(100 * increase(http, https), 4))
+        assert percent == GOLDEN["increase_percent"][metric][column]
 
 
 def one_run(column: int, arm: str) -> Figures:
@@ -117,11 +117,11 @@ def total(**parts: list[int]) -> Total:
 
 
 def test_a_part_that_never_happened_is_none_and_one_that_sometimes_did_is_spread():
-    found = part_means_us([total(response=[1000, 3000], connect=[500], wait=[500, 2900])])
-    assert found["tls"] is None
-    assert found["connect"] == 250
-    assert found["wait"] == 1700
-    assert found["lateness"] == 50
+    means_us = part_means_us([total(response=[1000, 3000], connect=[500], wait=[500, 2900])])
+    assert means_us["tls"] is None
+    assert means_us["connect"] == 250
+    assert means_us["wait"] == 1700
+    assert means_us["lateness"] == 50
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(PARTS), st.integers(0, 10**6)), min_size=1))
@@ -130,10 +130,10 @@ def test_the_parts_add_up_to_the_mean(runs):
         total(response=[sum(parts.values()) + 7], **{name: [us] for name, us in parts.items()})
         for parts in runs
     ]
-    found = part_means_us(totals)
+    means_us = part_means_us(totals)
     whole = sum(figures_of(each, 1.0).mean_us for each in totals) / len(totals)
-    assert sum(value for value in found.values() if value is not None) == pytest.approx(whole)
-    assert found["lateness"] == pytest.approx(7, abs=1e-3)
+    assert sum(value for value in means_us.values() if value is not None) == pytest.approx(whole)
+    assert means_us["lateness"] == pytest.approx(7, abs=1e-3)
 
 
 def test_it_is_the_geometric_mean_of_the_plans_ratios():
@@ -141,40 +141,40 @@ def test_it_is_the_geometric_mean_of_the_plans_ratios():
         ({1: 10, 2: 10, 3: 10}, {1: 20, 2: 20, 3: 20}),
         ({1: 80, 2: 80, 3: 80}, {1: 10, 2: 10, 3: 10}),
     ]
-    found = ratio_over_plans(plans, in_blocks=True)
-    assert found.ratio == pytest.approx(0.5)
-    assert (found.baseline, found.candidate) == pytest.approx((800**0.5, 200**0.5))
+    result = ratio_over_plans(plans, in_blocks=True)
+    assert result.ratio == pytest.approx(0.5)
+    assert (result.baseline, result.candidate) == pytest.approx((800**0.5, 200**0.5))
 
 
 def test_only_blocks_that_both_have_at_all_plans_make_the_interval():
     whole = {block: 10.0 + block for block in range(1, 6)}
-    found = ratio_over_plans(
+    result = ratio_over_plans(
         [(whole, whole), ({**whole, 9: 7.0}, {2: 12, 3: 13, 4: 14})], in_blocks=True
     )
-    assert found.interval.k == 3
+    assert result.interval.k == 3
 
 
 def test_without_enough_blocks_there_is_a_ratio_and_no_interval():
     for blocks, in_blocks in [(2, True), (5, False)]:
         runs = dict.fromkeys(range(blocks), 10.0)
-        found = ratio_over_plans([(runs, runs)] * 2, in_blocks=in_blocks)
-        assert (found.ratio, found.interval) == (1.0, None)
-        assert found.why
+        result = ratio_over_plans([(runs, runs)] * 2, in_blocks=in_blocks)
+        assert (result.ratio, result.interval) == (1.0, None)
+        assert result.why
 
 
 def test_the_interval_holds_what_it_says_although_plans_of_a_block_share_its_conditions():
     random = np.random.default_rng(7)
-    held = 0
+    n_right = 0
     for _ in range(400):
-        shared = random.normal(0, 0.05, (5, 1))
-        logs = np.log(1.1) + shared + random.normal(0, 0.03, (5, 6))
+        of_block = random.normal(0, 0.05, (5, 1))
+        logs = np.log(1.1) + of_block + random.normal(0, 0.03, (5, 6))
         plans = [
             (dict.fromkeys(range(5), 1000.0), dict(enumerate(1000 * np.exp(logs[:, plan]))))
             for plan in range(6)
         ]
-        found = ratio_over_plans(plans, in_blocks=True).interval
-        held += found.low <= 1.1 <= found.high
-    assert 0.92 <= held / 400 <= 0.99
+        interval = ratio_over_plans(plans, in_blocks=True).interval
+        n_right += interval.low <= 1.1 <= interval.high
+    assert 0.92 <= n_right / 400 <= 0.99
 
 
 def arm(*amounts: float) -> dict[int, RunCost]:
@@ -183,11 +183,11 @@ def arm(*amounts: float) -> dict[int, RunCost]:
 
 def test_a_wild_run_leaves_the_cost_open_and_says_why():
     baseline, candidate = arm(6.0, 6.1, 48.2, 5.9, 6.05), arm(7.0, 7.1, 7.05, 6.9, 7.02)
-    found = cost_difference(baseline, candidate, paired=True, threshold=0.05)
-    assert found.word is Word.OPEN
-    assert found.text
+    result = cost_difference(baseline, candidate, paired=True, threshold=0.05)
+    assert result.word is Word.OPEN
+    assert result.text
 
 
 def test_a_clear_word_without_such_a_run_needs_no_words():
-    found = cost_difference(arm(6, 6.1, 5.9), arm(7, 7.1, 6.9), paired=True, threshold=0.05)
-    assert (found.word, found.text) == (Word.SLOWER, "")
+    result = cost_difference(arm(6, 6.1, 5.9), arm(7, 7.1, 6.9), paired=True, threshold=0.05)
+    assert (result.word, result.text) == (Word.SLOWER, "")

@@ -23,9 +23,9 @@ def test_the_same_version_comes_before_another_one_and_that_before_the_same_name
 
 
 def test_the_same_endpoint_comes_before_the_same_target_and_that_before_another():
-    moved, elsewhere = replace(PRICES, endpoint=11), replace(PRICES, endpoint=20, target=200)
-    assert partners([elsewhere, moved, PRICES], [PRICES]) == [(2, 0)]
-    assert partners([elsewhere, moved], [PRICES]) == [(1, 0)]
+    neighbour, elsewhere = replace(PRICES, endpoint=11), replace(PRICES, endpoint=20, target=200)
+    assert partners([elsewhere, neighbour, PRICES], [PRICES]) == [(2, 0)]
+    assert partners([elsewhere, neighbour], [PRICES]) == [(1, 0)]
     assert partners([elsewhere], [PRICES]) == [(0, 0)]
 
 
@@ -68,10 +68,10 @@ def test_a_plan_as_it_is_is_the_point_that_has_its_own_value():
     assert partners([plain], points(5, 20)) == []
 
 
-def replies(n: int = 100, **counted: int) -> ArmRun:
+def replies(n: int = 100, **counters: int) -> ArmRun:
     """A run of `n` replies with these counters."""
     total = Total()
-    total.add(make_second(0, [1000] * n, counters=counted))
+    total.add(make_second(0, [1000] * n, counters=counters))
     figures = SimpleNamespace(attempts=n)
     return ArmRun(None, ("host 1",), SimpleNamespace(total=total, figures=figures))
 

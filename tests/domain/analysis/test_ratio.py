@@ -13,11 +13,11 @@ B = [110, 113, 108, 111, 109]
 
 
 def test_the_unpaired_interval_is_the_golden_one_but_for_logarithms_and_neighbours():
-    found = ratio_interval(A, B, paired=False)
-    assert found.ratio == pytest.approx(1.102, abs=1e-4)
-    assert found.se / 1.07 == pytest.approx(0.010533, rel=0.005)
-    assert found.df == pytest.approx(7.9230, abs=0.01)
-    assert (found.low, found.high) == pytest.approx((1.075513, 1.129140), abs=0.002)
+    interval = ratio_interval(A, B, paired=False)
+    assert interval.ratio == pytest.approx(1.102, abs=1e-4)
+    assert interval.se / 1.07 == pytest.approx(0.010533, rel=0.005)
+    assert interval.df == pytest.approx(7.9230, abs=0.01)
+    assert (interval.low, interval.high) == pytest.approx((1.075513, 1.129140), abs=0.002)
 
 
 def test_an_arm_without_spread_leaves_the_other_ones_degrees_of_freedom():
@@ -25,15 +25,15 @@ def test_an_arm_without_spread_leaves_the_other_ones_degrees_of_freedom():
 
 
 def test_the_paired_interval_is_the_golden_one_but_for_logarithms_and_neighbours():
-    found = ratio_interval(A, B, paired=True)
-    assert (found.low, found.high) == pytest.approx((1.097636, 1.106381), abs=3e-4)
+    interval = ratio_interval(A, B, paired=True)
+    assert (interval.low, interval.high) == pytest.approx((1.097636, 1.106381), abs=3e-4)
     # Student's t of four degrees of freedom.
-    assert log(found.high / found.low) / 2 == pytest.approx(2.776445 * found.se)
+    assert log(interval.high / interval.low) / 2 == pytest.approx(2.776445 * interval.se)
 
 
 def test_the_share_s_interval_follows_from_the_ratio_s():
-    found = ratio_interval(A, B, paired=False)
-    shares = [100 * (1 - 1 / ratio) for ratio in (found.ratio, found.low, found.high)]
+    interval = ratio_interval(A, B, paired=False)
+    shares = [100 * (1 - 1 / ratio) for ratio in (interval.ratio, interval.low, interval.high)]
     assert shares == pytest.approx([9.2559, 7.0211, 11.4370], abs=0.2)
 
 
@@ -42,19 +42,19 @@ def test_a_coarse_clock_widens_the_interval_as_the_golden_one():
         ([12, 13, 12, 12, 12], [17.428, 17.467, 17.493, 17.468, 17.484], 1.3563, 1.5115),
         ([2] * 5, [3.51, 3.527, 3.518, 3.498, 3.506], 1.4678, 2.1005),
     ]:
-        found = ratio_interval(apache, uniserve, paired=False, resolutions=(1, 0))
-        assert (found.low, found.high) == pytest.approx((low, high), rel=0.015)
-        assert found.high / found.low > 1.02 * high / low or found.low < low
+        interval = ratio_interval(apache, uniserve, paired=False, resolutions=(1, 0))
+        assert (interval.low, interval.high) == pytest.approx((low, high), rel=0.015)
+        assert interval.high / interval.low > 1.02 * high / low or interval.low < low
 
 
 def test_no_spread_at_all_is_widened_to_the_resolution():
-    found = ratio_interval([100] * 3, [100] * 3, paired=True, resolutions=(1, 1))
-    assert found.low < 1 < found.high
+    interval = ratio_interval([100] * 3, [100] * 3, paired=True, resolutions=(1, 1))
+    assert interval.low < 1 < interval.high
 
 
 def test_equal_values_without_a_resolution_have_no_width():
-    found = ratio_interval([100] * 3, [100] * 3, paired=False)
-    assert (found.low, found.high, found.p_value) == (1, 1, 1)
+    interval = ratio_interval([100] * 3, [100] * 3, paired=False)
+    assert (interval.low, interval.high, interval.p_value) == (1, 1, 1)
 
 
 def test_an_arm_without_time_has_no_ratio():
@@ -64,9 +64,9 @@ def test_an_arm_without_time_has_no_ratio():
 
 def test_a_run_that_hung_widens_the_interval_to_both_sides():
     for k in [3, 5]:
-        for paired in [True, False]:
-            found = ratio_interval(A[:k], [B[0] * 64, *B[1:k]], paired=paired)
-            assert found.low < 1 < found.high
+        for is_paired in [True, False]:
+            interval = ratio_interval(A[:k], [B[0] * 64, *B[1:k]], paired=is_paired)
+            assert interval.low < 1 < interval.high
 
 
 def runs_needed(cv: float, difference: float) -> int:
@@ -96,29 +96,29 @@ def test_it_agrees_with_the_table_of_runs_for_80_percent_power():
 
 def test_a_difference_of_that_size_is_shown_in_about_four_of_five_cases():
     source, cv, k = np.random.default_rng(11), 0.03, 5
-    known = ratio_interval(A, B, paired=False)
-    size = smallest_shown(replace(known, se=1.05 * cv * sqrt(2 / k), df=2.0 * k - 2))
-    shown = 0
+    some = ratio_interval(A, B, paired=False)
+    size = smallest_shown(replace(some, se=1.05 * cv * sqrt(2 / k), df=2.0 * k - 2))
+    n_shown = 0
     for _ in range(400):
         arms = 20_000 * np.exp(source.normal(0, cv, (2, k)))
-        found = ratio_interval(list(arms[0]), list(arms[1] * (1 + size)), paired=False)
-        shown += found.low > 1
-    assert 0.74 <= shown / 400 <= 0.86
+        interval = ratio_interval(list(arms[0]), list(arms[1] * (1 + size)), paired=False)
+        n_shown += interval.low > 1
+    assert 0.74 <= n_shown / 400 <= 0.86
 
 
 runs = st.lists(st.floats(1, 1e6), min_size=3, max_size=8)
 blocks_of_two = st.lists(st.tuples(st.floats(1, 1e6), st.floats(1, 1e6)), min_size=3, max_size=8)
 
 
-def figures(found) -> tuple:
-    return found.ratio, found.low, found.high, found.p_value
+def figures(interval) -> tuple:
+    return interval.ratio, interval.low, interval.high, interval.p_value
 
 
 @given(runs, runs, st.randoms())
 def test_the_order_of_unpaired_runs_does_not_matter(baseline, candidate, random):
-    shuffled = random.sample(baseline, len(baseline))
+    other_order = random.sample(baseline, len(baseline))
     first = ratio_interval(baseline, candidate, paired=False)
-    assert figures(ratio_interval(shuffled, candidate, paired=False)) == figures(first)
+    assert figures(ratio_interval(other_order, candidate, paired=False)) == figures(first)
 
 
 @given(blocks_of_two, st.randoms())
@@ -140,10 +140,10 @@ def test_exchanging_the_arms_inverts_the_ratio(baseline, candidate):
 @given(blocks_of_two, st.floats(0.1, 10))
 def test_another_unit_changes_no_ratio(blocks, factor):
     there = ratio_interval(*zip(*blocks, strict=True), paired=True)
-    scaled = ratio_interval(
+    elsewhere = ratio_interval(
         *([x * factor for x in arm] for arm in zip(*blocks, strict=True)), paired=True
     )
-    assert scaled.ratio == pytest.approx(there.ratio, rel=1e-6)
+    assert elsewhere.ratio == pytest.approx(there.ratio, rel=1e-6)
 
 
 @given(st.integers(3, 10), st.floats(1.5, 1000), st.integers(0, 2**32))
@@ -152,6 +152,6 @@ def test_one_wild_run_among_equals_never_leaves_one_out(k, times, seed):
     source = np.random.default_rng(seed)
     baseline, candidate = 1000 * np.exp(source.normal(0, 0.001, (2, k)))
     candidate[0] *= times
-    found = ratio_interval(list(baseline), list(candidate), paired=True)
-    assert found.low < 1.01
-    assert found.high > 0.99
+    interval = ratio_interval(list(baseline), list(candidate), paired=True)
+    assert interval.low < 1.01
+    assert interval.high > 0.99

@@ -26,26 +26,26 @@ def column(key: str, index: int) -> list[float]:
     return [float(row[index]) for row in TABLES[key]["rows"]]
 
 
-def how_printed(mean: float, printed: str) -> str:
+def how_printed(mean: float, text: str) -> str:
     """exact, rounded, truncated or wrong: what the study did with this mean."""
-    shown, exact = Decimal(printed), Decimal(repr(mean))
-    decimals = -shown.as_tuple().exponent
-    if mean == pytest.approx(float(printed), rel=1e-12):
+    figure, exact = Decimal(text), Decimal(repr(mean))
+    decimals = -figure.as_tuple().exponent
+    if mean == pytest.approx(float(text), rel=1e-12):
         return "exact"
-    if rounded(mean, decimals) == shown:
+    if rounded(mean, decimals) == figure:
         return "rounded"
-    if exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_DOWN) == shown:
+    if exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_DOWN) == figure:
         return "truncated"
     return "wrong"
 
 
 def test_the_mean_rows_are_those_of_the_study_in_all_sixty_cells():
-    found = Counter(
-        how_printed(mean_interval(column(table["key"], index)).mean, printed)
+    counts = Counter(
+        how_printed(mean_interval(column(table["key"], index)).mean, text)
         for table in TABLES.values()
-        for index, printed in enumerate(table["printed_mean_row"])
+        for index, text in enumerate(table["printed_mean_row"])
     )
-    assert found == {"exact": 30, "rounded": 29, "truncated": 1}
+    assert counts == {"exact": 30, "rounded": 29, "truncated": 1}
 
 
 def test_the_interval_between_runs_is_the_t_interval():
@@ -139,5 +139,5 @@ def test_a_run_in_which_nothing_succeeded_has_no_times_instead_of_zeros():
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=2, max_size=12), st.randoms())
 def test_the_order_of_the_runs_does_not_matter(values, random):
-    shuffled = random.sample(values, len(values))
-    assert mean_interval(shuffled) == mean_interval(values)
+    other_order = random.sample(values, len(values))
+    assert mean_interval(other_order) == mean_interval(values)

@@ -99,8 +99,8 @@ def test_the_rank_is_that_of_counting_all_signs():
 
 def test_counting_and_the_normal_distribution_meet():
     for confidence in (CONFIDENCE, LOOK_CONFIDENCE):
-        counted, approximate = signed_rank(60, confidence), signed_rank(61, confidence)
-        assert 0 < approximate - counted < 25
+        exact, approximate = signed_rank(60, confidence), signed_rank(61, confidence)
+        assert 0 < approximate - exact < 25
 
 
 def test_few_rounds_have_the_confidence_that_they_allow():
@@ -113,13 +113,13 @@ def test_the_interval_misses_as_often_as_it_says():
     """A tenth of 1,500; whatever the noise, if the order was drawn."""
     rng = np.random.default_rng(7)
     for noise in NOISES.values():
-        missed = 0
+        n_missed = 0
         for _ in range(300):
             slots = noise(rng, 30).reshape(30, 2)
             logs = (slots[:, 0] - slots[:, 1]) * rng.choice((-1, 1), 30)
             ratio = rank_ratio(logs, 0.9)
-            missed += not ratio.low <= 1 <= ratio.high
-        assert 12 <= missed <= 48
+            n_missed += not ratio.low <= 1 <= ratio.high
+        assert 12 <= n_missed <= 48
 
 
 def test_equal_arms_are_not_called_different():
@@ -142,12 +142,12 @@ def test_a_planted_difference_is_found_and_its_lower_end_is_true():
     for factor in [1.1, 1.3, 2.0]:
         for name in ["white", "bursts", "drift"]:
             rng = np.random.default_rng(5)
-            found = [
+            comparisons = [
                 compare(campaign(rng, 100, NOISES[name](rng, 100), factor), 1) for _ in range(25)
             ]
-            assert sum(each.word == Word.SLOWER for each in found) >= 24
-            assert sum(each.p50.low <= factor for each in found) >= 24
-            assert all(each.p50.low <= each.p50.ratio <= each.p50.high for each in found)
+            assert sum(each.word == Word.SLOWER for each in comparisons) >= 24
+            assert sum(each.p50.low <= factor for each in comparisons) >= 24
+            assert all(each.p50.low <= each.p50.ratio <= each.p50.high for each in comparisons)
 
 
 def test_looking_often_does_not_err_more():
@@ -164,9 +164,9 @@ def test_looking_often_does_not_err_more():
 def test_no_interval_is_without_a_word():
     rng = np.random.default_rng(23)
     for n in (2, 3, 5, 8, 12, 45):
-        found = compare(campaign(rng, n, bursts(rng, n)), 1)
-        assert found.word is not None
-        assert 0 < found.p50.low <= found.p50.high < inf
+        comparison = compare(campaign(rng, n, bursts(rng, n)), 1)
+        assert comparison.word is not None
+        assert 0 < comparison.p50.low <= comparison.p50.high < inf
 
 
 def test_rounds_too_few_for_the_confidence_have_no_direction():
@@ -184,9 +184,9 @@ def test_a_round_with_too_few_requests_counts_for_nobody():
 def test_only_the_quieter_half_counts_of_many():
     quiet = rounds_of(*[(1000, 1100)] * 20, own_us=10)
     busy = rounds_of(*[(1000, 5000)] * 20, own_us=900)
-    found = compare(quiet + busy, 1)
-    assert found.p50.ratio == pytest.approx(1.1)
-    assert found.halves["load"][1].ratio == pytest.approx(5)
+    comparison = compare(quiet + busy, 1)
+    assert comparison.p50.ratio == pytest.approx(1.1)
+    assert comparison.halves["load"][1].ratio == pytest.approx(5)
 
 
 def test_a_typical_request_has_the_parts_of_the_middle_round_of_the_quieter_half():
@@ -199,12 +199,12 @@ def test_a_typical_request_has_the_parts_of_the_middle_round_of_the_quieter_half
 
 
 def test_a_round_that_was_not_timed_counts_with_the_injectors_part_of_both():
-    timed = rounds_of(*[(1000, 1100)] * 19)[0].arms
-    untimed = ArmRound(20, p50_us=2000.0, mean_us=2000.0), arm_round(1000, own_us=1200)
-    rounds = [ArmsRound(n, 0, (0, 1), timed) for n in range(19)]
-    found = compare([*rounds, ArmsRound(19, 0, (0, 1), untimed)], 1)
-    assert found.p50.ratio == pytest.approx(1.1)
-    assert found.n_rounds == 20
+    usual = rounds_of(*[(1000, 1100)] * 19)[0].arms
+    odd = ArmRound(20, p50_us=2000.0, mean_us=2000.0), arm_round(1000, own_us=1200)
+    rounds = [ArmsRound(n, 0, (0, 1), usual) for n in range(19)]
+    comparison = compare([*rounds, ArmsRound(19, 0, (0, 1), odd)], 1)
+    assert comparison.p50.ratio == pytest.approx(1.1)
+    assert comparison.n_rounds == 20
 
 
 def test_any_arm_may_be_the_reference():
@@ -222,16 +222,16 @@ def test_failures_of_either_arm_widen_the_interval_on_both_sides(number):
     middle_us = arms[number].p50_undelayed_us
     bounds_us = 0.9 * middle_us, 1.2 * middle_us
     arms[number] = replace(arms[number], failed=1, p50_bounds_us=bounds_us)
-    found = compare([*plain[:2], *(ArmsRound(n, 0, (0, 1), arms) for n in range(18))], 1).p50
+    p50 = compare([*plain[:2], *(ArmsRound(n, 0, (0, 1), arms) for n in range(18))], 1).p50
     ends = sorted(1.2 * share ** (1 if number else -1) for share in (0.9, 1.2))
-    assert (found.low, found.high) == pytest.approx(ends)
+    assert (p50.low, p50.high) == pytest.approx(ends)
 
 
 def test_an_arm_that_fails_too_often_is_not_compared():
     rounds = rounds_of(*[(1000, 200)] * 20)
     rounds = [ArmsRound(0, 0, (0, 1), (e.arms[0], arm_round(200, failed=5))) for e in rounds]
-    found = compare(rounds, 1)
-    assert (found.word, found.failing, found.is_settled) == (None, [1], True)
+    comparison = compare(rounds, 1)
+    assert (comparison.word, comparison.failing, comparison.is_settled) == (None, [1], True)
 
 
 def test_at_least_is_said_only_where_what_was_added_is_more_alike():
@@ -243,14 +243,14 @@ def test_at_least_is_said_only_where_what_was_added_is_more_alike():
 
 def test_an_arm_that_does_not_keep_up_has_a_direction_and_no_size():
     arms = arm_round(1000), arm_round(9000, spilled=6)
-    found = compare([ArmsRound(n, 0, (0, 1), arms) for n in range(20)], 1)
-    assert (found.word, found.behind, found.at_least) == (Word.SLOWER, [1], False)
+    comparison = compare([ArmsRound(n, 0, (0, 1), arms) for n in range(20)], 1)
+    assert (comparison.word, comparison.behind, comparison.at_least) == (Word.SLOWER, [1], False)
 
 
 def test_an_arm_keeps_up_though_the_machine_stood_still_in_most_turns():
     calm = [arm_round(1000, 100.0 + n) for n in range(12)]
-    frozen = [arm_round(2000, 90_000.0 + n, spilled=20) for n in range(18)]
-    turns = [*frozen, *calm]
+    stalls = [arm_round(2000, 90_000.0 + n, spilled=20) for n in range(18)]
+    turns = [*stalls, *calm]
     assert spilled_share(turns) == 0
     behind = [replace(each, spilled=20) for each in turns]
     assert spilled_share(behind) == 1
@@ -267,21 +267,21 @@ def test_work_that_grows_within_turns_is_a_queue():
 def test_pauses_that_hide_a_queue_make_growth_more_likely_than_not_enough():
     quarters = {"second_quarter_us": 1000.0, "last_quarter_us": 1300.0}
     steady = {"second_quarter_us": 1000.0, "last_quarter_us": 1000.0}
-    mixed = [arm_round(1000, **(quarters if n % 2 else steady)) for n in range(30)]
-    paused = [arm_round(1000, in_pause=4, **(quarters if n % 2 else steady)) for n in range(30)]
+    bare = [arm_round(1000, **(quarters if n % 2 else steady)) for n in range(30)]
+    few = [arm_round(1000, in_pause=4, **(quarters if n % 2 else steady)) for n in range(30)]
     slow = [arm_round(1000, in_pause=12, **steady) for _ in range(30)]
-    assert [builds_up(turns) for turns in (mixed, paused, slow)] == [False, True, False]
+    assert [builds_up(turns) for turns in (bare, few, slow)] == [False, True, False]
     rounds = [ArmsRound(n, 0, (0, 1), (arm_round(1000), arm_round(2000, in_pause=12)))
               for n in range(20)]  # fmt: skip
     assert not compare(rounds, 1).at_least
 
 
 def test_a_ratio_that_changed_midway_is_told_and_not_settled():
-    found = compare(rounds_of(*[(1000, 1200 + n) for n in range(18)],
+    comparison = compare(rounds_of(*[(1000, 1200 + n) for n in range(18)],
                               *[(1000, 2000 + n) for n in range(18)]), 1)  # fmt: skip
-    first, second = found.halves["time"]
+    first, second = comparison.halves["time"]
     assert first.high < second.low
-    assert not found.is_settled
+    assert not comparison.is_settled
 
 
 def test_what_is_open_says_how_long_it_would_take():
@@ -293,17 +293,17 @@ def test_what_is_open_says_how_long_it_would_take():
 
 
 def test_a_look_takes_16_rounds_however_far_apart_few_are():
-    found = compare(rounds_of(*[(1000, 2000 + n) for n in range(4)]), 1)
-    assert found.word == Word.OPEN
-    assert found.seconds_left(10) == 30
+    comparison = compare(rounds_of(*[(1000, 2000 + n) for n in range(4)]), 1)
+    assert comparison.word == Word.OPEN
+    assert comparison.seconds_left(10) == 30
 
 
 def test_a_stall_widens_the_mean_and_not_the_median():
     rounds = rounds_of(*[(1000 + n, 1000 - n) for n in range(-15, 16)])
-    stalled = arm_round(1000, mean_us=300_000.0)
-    found = compare([*rounds, ArmsRound(40, 0, (0, 1), (stalled, arm_round(1000)))], 1)
-    assert found.p50.half_width < 0.05
-    assert found.mean.half_width > 0.5
+    stall = arm_round(1000, mean_us=300_000.0)
+    comparison = compare([*rounds, ArmsRound(40, 0, (0, 1), (stall, arm_round(1000)))], 1)
+    assert comparison.p50.half_width < 0.05
+    assert comparison.mean.half_width > 0.5
     assert ratio_of_sums([1.0, 3.0], [2.0, 6.0], 0.99).ratio == 2
 
 
@@ -318,8 +318,8 @@ def test_high_percentiles_pool_seconds_until_some_requests_lie_beyond():
     for ratio in (p90, p99):
         assert ratio.low <= 1.5 <= ratio.high
     # The arm with fewer of them decides.
-    halved = [(before, Timing.of(rng.exponential(1500, 50))) for before, _ in pairs]
-    for few in (percentile_ratio(pairs[:30], 99_000), percentile_ratio(halved, 99_000)):
+    halves = [(before, Timing.of(rng.exponential(1500, 50))) for before, _ in pairs]
+    for few in (percentile_ratio(pairs[:30], 99_000), percentile_ratio(halves, 99_000)):
         assert (few.k, few.confidence) == (6, 0.95)
     assert percentile_ratio(pairs[:20], 99_000) is None
 
@@ -330,8 +330,8 @@ def test_looks_come_after_these_rounds():
 
 def test_rounds_travel_as_json():
     more = {"p50_bounds_us": (1.0, 2.0), "parts_us": {"wait": 1000.0}}
-    given = rounds_of((1000, 1100), own_us=1.5, **more)[0]
-    assert ArmsRound.from_json(given.to_json()) == given
+    arms_round = rounds_of((1000, 1100), own_us=1.5, **more)[0]
+    assert ArmsRound.from_json(arms_round.to_json()) == arms_round
 
 
 def shards_of(rng, n, n_shards, noise, factor=1.0):

@@ -18,16 +18,16 @@ def busy(*shares: float, first: int = 0) -> list[MachinePoint]:
     return [cpu(second, share) for second, share in enumerate(shares, first)]
 
 
-def texts(machines: dict[str, list[MachinePoint]], attempts: int = 5000, **observed) -> list[str]:
+def texts(machines: dict[str, list[MachinePoint]], attempts: int = 5000, **values) -> list[str]:
     """What is said of the target by these seconds of its machines."""
-    seen = {**observed, **observed_machines(machines, attempts)}
-    found = judge(seen, Timing.of([10_000] * 2000)).target
-    assert (found.state == TargetState.OVERLOADED) is bool(found.reasons)
-    return [reason.text.replace(THIN, " ") for reason in found.reasons]
+    observations = {**values, **observed_machines(machines, attempts)}
+    finding = judge(observations, Timing.of([10_000] * 2000)).target
+    assert (finding.state == TargetState.OVERLOADED) is bool(finding.reasons)
+    return [reason.text.replace(THIN, " ") for reason in finding.reasons]
 
 
 def test_a_cpu_is_full_if_it_was_for_five_seconds_in_a_row():
-    for shares, said in [
+    for shares, words in [
         ([0.5] * 42 + [1.0] * 20, ["The target's CPU was at 100 % from 0:42 on."]),
         ([1.0] * 60, ["The target's CPU was at 100 % from 0:00 on."]),
         ([0.5] * 10 + [0.99] * 12 + [0.9], ["The target's CPU was at 100 % for 12 s from 0:10."]),
@@ -35,12 +35,12 @@ def test_a_cpu_is_full_if_it_was_for_five_seconds_in_a_row():
         ([1.0, 1.0, 1.0, 0.97] * 15, []),
         ([0.97] * 60, []),
     ]:
-        assert texts({"shop-1": busy(*shares)}) == said
+        assert texts({"shop-1": busy(*shares)}) == words
 
 
 def test_seconds_that_nobody_told_end_a_row():
-    told = [*busy(1.0, 1.0, 1.0), *busy(1.0, 1.0, 1.0, first=4)]
-    assert texts({"shop-1": told}) == []
+    seconds = [*busy(1.0, 1.0, 1.0), *busy(1.0, 1.0, 1.0, first=4)]
+    assert texts({"shop-1": seconds}) == []
 
 
 def test_time_stolen_by_other_guests_leaves_nothing_either():
@@ -64,14 +64,14 @@ def test_beside_the_injector_only_chosen_processes_tell_whose_cpu_it_was():
 def test_a_machine_that_other_programs_fill_overloads_no_chosen_processes():
     """nginx and its workers, of four cores; the rest is an injector's on the same machine."""
     for cores, is_full in [(0.4, False), (3.0, False), (3.7, True)]:
-        chosen = {"nginx": {"cpu_s": cores / 2}, "nginx: worker": {"cpu_s": cores / 2}}
-        full = [cpu(second, 1.0, processes=chosen) for second in range(6)]
-        said = ["The target's CPU was at 100 % from 0:00 on."] if is_full else []
-        assert texts({"shop-1": full}) == said
+        processes = {"nginx": {"cpu_s": cores / 2}, "nginx: worker": {"cpu_s": cores / 2}}
+        full = [cpu(second, 1.0, processes=processes) for second in range(6)]
+        words = ["The target's CPU was at 100 % from 0:00 on."] if is_full else []
+        assert texts({"shop-1": full}) == words
 
 
 def test_a_link_is_full_in_its_busier_direction_if_its_speed_is_known():
-    for fields, said in [
+    for fields, is_full in [
         ({"sent_bytes": 118e6, "received_bytes": 2e6}, True),
         ({"sent_bytes": 100e6, "received_bytes": 100e6}, False),
         ({"sent_bytes": 118e6, "received_bytes": 2e6, "link_bytes_per_s": None}, False),
@@ -79,18 +79,18 @@ def test_a_link_is_full_in_its_busier_direction_if_its_speed_is_known():
         did = {"link_bytes_per_s": 125e6, **fields}
         points = [cpu(second, 0.3, **did) for second in range(6)]
         words = ["The target's network link was full from 0:00 on."]
-        assert texts({"shop-1": points}) == (words if said else [])
+        assert texts({"shop-1": points}) == (words if is_full else [])
 
 
 def test_overflows_are_told_from_one_in_a_thousand_requests_on():
-    for overflows, attempts, said in [
+    for overflows, attempts, ending in [
         ([0, 0, 1000, 938], 5000, "1,938 times, first at 0:02."),
         ([0, 5, 0, 0], 5000, ""),
         ([1], 3, ""),
     ]:
         points = [cpu(second, 0.3, listen_overflows=n) for second, n in enumerate(overflows)]
-        words = [f"The target's listen queue overflowed {said}"]
-        assert texts({"shop-1": points}, attempts) == (words if said else [])
+        words = [f"The target's listen queue overflowed {ending}"]
+        assert texts({"shop-1": points}, attempts) == (words if ending else [])
 
 
 def test_of_several_machines_the_one_that_was_full_is_named():

@@ -126,7 +126,7 @@ def test_a_plan_with_rules_survives_being_stored(metric, limit, index):
     assert Plan.from_json(plan.to_json()) == plan
 
 
-def judged(rule: str, *seconds, duration_s=None, **spec) -> Verdict:
+def verdict_on(rule: str, *seconds, duration_s=None, **spec) -> Verdict:
     judge = ThresholdJudge([Threshold(**parse_rule(rule))])
     measurement = Measurement(Plan.from_json(plan_spec() | spec), judge=judge)
     for each in seconds:
@@ -138,29 +138,29 @@ def judged(rule: str, *seconds, duration_s=None, **spec) -> Verdict:
 
 def test_it_is_judged_on_everything_so_far_not_on_single_seconds():
     calm, slow = make_second(0, [1000] * 99), make_second(1, [900_000])
-    assert judged("p95<10ms", calm, slow).passed
-    assert judged("max<10ms", calm, slow) == Verdict(
+    assert verdict_on("p95<10ms", calm, slow).passed
+    assert verdict_on("max<10ms", calm, slow) == Verdict(
         "max < 10 ms", "max", 10.0, "ms", 900.0, False, 1
     )
 
 
 def test_the_lower_end_of_a_rule_is_that_of_the_quieter_seconds():
     def second(number: int, us: int, own_us: int) -> Second:
-        sampled = {"sampled": Timing.of([us + own_us] * 20), "undelayed": Timing.of([us] * 20)}
-        return make_second(number, [us + own_us] * 20, timings=sampled)
+        timings = {"sampled": Timing.of([us + own_us] * 20), "undelayed": Timing.of([us] * 20)}
+        return make_second(number, [us + own_us] * 20, timings=timings)
 
     seconds = [second(k, *((4000, 9000) if k % 2 else (1000, 100))) for k in range(20)]
-    verdict = judged("p95<10ms", *seconds)
+    verdict = verdict_on("p95<10ms", *seconds)
     assert (verdict.measured, verdict.at_least) == (pytest.approx(13, rel=0.001), 1.0)
-    assert judged("errors<1%", *seconds).at_least is None
-    assert judged("p99<10ms", *seconds).at_least is None, "two quieter requests lie beyond it"
+    assert verdict_on("errors<1%", *seconds).at_least is None
+    assert verdict_on("p99<10ms", *seconds).at_least is None, "two quieter requests lie beyond it"
 
 
 def test_any_percentile_is_the_nearest_rank():
     second = make_second(0, [1000] * 9985 + [50_000] * 14 + [90_000])
-    assert judged("p99.8<10ms", second).passed
-    assert judged("p99.9<10ms", second).measured == pytest.approx(50, rel=0.001)
-    assert judged("p99.99<10ms", second).measured == pytest.approx(50, rel=0.001)
+    assert verdict_on("p99.8<10ms", second).passed
+    assert verdict_on("p99.9<10ms", second).measured == pytest.approx(50, rel=0.001)
+    assert verdict_on("p99.99<10ms", second).measured == pytest.approx(50, rel=0.001)
 
 
 def test_a_rule_of_a_step_is_judged_on_that_step_alone():
@@ -168,22 +168,22 @@ def test_a_rule_of_a_step_is_judged_on_that_step_alone():
     failed = {"counters": {"failed": 1}, "errors": {"check_failed": 1}}
     seconds = [make_second(0, [1000] * 99), make_second(0, [50_000] * 9, step=1, **failed)]
     verdicts = [
-        judged(rule, *seconds, steps=steps)
+        verdict_on(rule, *seconds, steps=steps)
         for rule in ("p95 of step 1 < 10 ms", "p95 of step 2 < 10 ms", "errors of step 2 < 5 %")
     ]
     assert [each.passed for each in verdicts] == [True, False, False]
     assert verdicts[2].measured == 10
-    assert judged("rate of step 1 > 40", *seconds, steps=steps).passed
+    assert verdict_on("rate of step 1 > 40", *seconds, steps=steps).passed
 
 
 def test_errors_of_a_kind_are_a_share_of_all_requests():
     errors = {"check_failed": 2, "connect_timeout": 3}
     second = make_second(0, [1000] * 95, counters={"failed": 5}, errors=errors)
-    assert judged("errors of check < 1 %", second).measured == 2
-    assert judged("errors of timeout < 4 %", second).passed
-    assert judged("errors of value < 1", second).measured == 0
-    assert judged("errors of check_failed < 1 %", second).measured == 2
-    assert judged("errors of connect_refused < 1", second).measured == 0
+    assert verdict_on("errors of check < 1 %", second).measured == 2
+    assert verdict_on("errors of timeout < 4 %", second).passed
+    assert verdict_on("errors of value < 1", second).measured == 0
+    assert verdict_on("errors of check_failed < 1 %", second).measured == 2
+    assert verdict_on("errors of connect_refused < 1", second).measured == 0
 
 
 def test_each_kind_of_failure_at_the_target_is_in_one_group():
@@ -195,9 +195,9 @@ def test_each_kind_of_failure_at_the_target_is_in_one_group():
 
 
 def test_the_first_byte_is_waited_for_from_the_last_byte_sent():
-    waited = {"wait": Timing.of([3000] * 100)}
-    second = make_second(0, [9000] * 100, timings=waited)
-    assert judged("first byte p95 < 5 ms", second).measured == pytest.approx(3, rel=0.001)
+    waits = {"wait": Timing.of([3000] * 100)}
+    second = make_second(0, [9000] * 100, timings=waits)
+    assert verdict_on("first byte p95 < 5 ms", second).measured == pytest.approx(3, rel=0.001)
     socket = {"thresholds": [parse_rule("first_byte_p95<5ms")], "exchange": {"path": "/"}}
     with pytest.raises(InvalidPlan):
         Plan.from_json({"load": {"model": "sequential", "requests": 1}, **socket})
@@ -206,35 +206,35 @@ def test_the_first_byte_is_waited_for_from_the_last_byte_sent():
 def test_since_is_the_beginning_of_the_last_stretch_that_was_broken():
     slow, calm = [50_000] * 10, [1000] * 1000
     seconds = [make_second(0, slow), make_second(1, calm), make_second(2, slow * 200)]
-    verdict = judged("p50<10ms", *seconds)
+    verdict = verdict_on("p50<10ms", *seconds)
     assert (verdict.passed, verdict.since) == (False, 2)
-    assert judged("p50<10ms", *seconds[:2]).since is None
+    assert verdict_on("p50<10ms", *seconds[:2]).since is None
 
 
 def test_rate_is_ok_requests_over_the_exact_duration():
-    verdict = judged("rate>100", make_second(0, [1000] * 60), duration_s=0.5)
+    verdict = verdict_on("rate>100", make_second(0, [1000] * 60), duration_s=0.5)
     assert (verdict.measured, verdict.passed) == (120.0, True)
 
 
 def test_errors_are_a_share_or_a_count():
     second = make_second(0, [1000] * 98)
     second.counters |= {"failed": 1, "dropped": 1}
-    assert judged("errors<3%", second).measured == 2.0
-    assert judged("errors<3", second).measured == 2
-    assert not judged("errors<2%", second).passed
+    assert verdict_on("errors<3%", second).measured == 2.0
+    assert verdict_on("errors<3", second).measured == 2
+    assert not verdict_on("errors<2%", second).passed
 
 
 def second_of_visits(second: int = 0) -> Second:
     """Quick requests, in sessions that their pauses make long: 97 ok, two failed, one dropped."""
-    seen = make_second(second, [1000] * 500)
-    seen.counters |= {"sessions_ok": 97, "sessions_failed": 2, "sessions_dropped": 1}
-    seen.timings |= {"session": Timing.of([8_000_000] * 96 + [12_000_000])}
-    seen.timings |= {"session_failed": Timing.of([30_000_000] * 2)}
-    return seen
+    visits = make_second(second, [1000] * 500)
+    visits.counters |= {"sessions_ok": 97, "sessions_failed": 2, "sessions_dropped": 1}
+    visits.timings |= {"session": Timing.of([8_000_000] * 96 + [12_000_000])}
+    visits.timings |= {"session_failed": Timing.of([30_000_000] * 2)}
+    return visits
 
 
 def test_rules_about_sessions_look_at_sessions_alone():
-    for rule, measured, passed in [
+    for rule, value, is_kept in [
         ("sessions_failed<3%", 3.0, False),
         ("sessions_failed<4", 3, True),
         ("session_p95<10s", 8.0, True),
@@ -243,15 +243,15 @@ def test_rules_about_sessions_look_at_sessions_alone():
         ("session_rate>45", 48.5, True),
         ("p95<2ms", 1.0, True),
     ]:
-        verdict = judged(rule, second_of_visits(), duration_s=2.0)
-        assert verdict.measured == pytest.approx(measured, rel=1e-3)
-        assert verdict.passed is passed
+        verdict = verdict_on(rule, second_of_visits(), duration_s=2.0)
+        assert verdict.measured == pytest.approx(value, rel=1e-3)
+        assert verdict.passed is is_kept
 
 
 def test_a_run_in_which_nothing_succeeded_is_the_worst():
     failed = make_second(0, [])
     failed.counters = {"failed": 4}
-    runs = [[judged("p95<1s", each)] for each in (make_second(0, [1000] * 200), failed)]
+    runs = [[verdict_on("p95<1s", each)] for each in (make_second(0, [1000] * 200), failed)]
     (row,) = campaign_thresholds_table([("HTTP", runs)]).rows
     assert [cell.text for cell in row.cells] == ["1 of 2 runs", "–", "1 s", "broken"]
 
@@ -260,48 +260,45 @@ def test_nothing_measured_is_a_broken_rule_and_no_number():
     second = make_second(0, [])
     second.counters = {"failed": 4}
     for rule in ("p95<1s", "mean<1s", "max<1s", "rate>1"):
-        verdict = judged(rule, second)
+        verdict = verdict_on(rule, second)
         assert not verdict.passed
         assert verdict.since == 0
-    assert judged("p95<1s", second).measured is None
+    assert verdict_on("p95<1s", second).measured is None
 
 
 RULE = "target_cpu < 80 %"
 
 
 def points(*shares: float, first: int = 0, **did) -> list[MachinePoint]:
+    did = {"system_s": 0, "interrupts_s": 0, **did}
     return [
-        MachinePoint(second, 1.0, {"user_s": 2 * share, "idle_s": 2 * (1 - share), **full(did)})
+        MachinePoint(second, 1.0, {"user_s": 2 * share, "idle_s": 2 * (1 - share), **did})
         for second, share in enumerate(shares, first)
     ]
 
 
-def full(did: dict) -> dict:
-    return {"system_s": 0, "interrupts_s": 0, **did}
-
-
-def verdict(*told: list[MachinePoint], rule: str = RULE, duration_s: float = 4.0):
+def verdict(*machines: list[MachinePoint], rule: str = RULE, duration_s: float = 4.0):
     judge = ThresholdJudge([Threshold(**parse_rule(rule))])
-    judge.machines = {f"shop-{n}": each for n, each in enumerate(told, 1)}
+    judge.machines = {f"shop-{n}": each for n, each in enumerate(machines, 1)}
     for second in range(4):
         judge.look(second, [Total()], second + 1)
-    (found,) = judge.verdicts([Total()], duration_s)
-    return found
+    (answer,) = judge.verdicts([Total()], duration_s)
+    return answer
 
 
 def test_a_rule_is_judged_on_all_seconds_so_far():
-    for shares, measured, passed, since in [
+    for shares, value, is_kept, since in [
         ((0.5, 0.7, 0.6, 0.6), 60, True, None),
         ((0.5, 1.0, 1.0, 1.0), 87.5, False, 2),
         ((1.0, 1.0, 0.5, 0.5), 75, True, None),
     ]:
-        found = verdict(points(*shares))
-        assert (found.measured, found.passed, found.since) == (measured, passed, since)
+        answer = verdict(points(*shares))
+        assert (answer.measured, answer.passed, answer.since) == (value, is_kept, since)
 
 
 def test_seconds_of_the_warm_up_and_after_the_end_do_not_count():
-    told = [*points(1.0, first=-1), *points(0.5, 0.5, 0.5, 0.5), *points(1.0, first=4)]
-    assert verdict(told).measured == 50
+    seconds = [*points(1.0, first=-1), *points(0.5, 0.5, 0.5, 0.5), *points(1.0, first=4)]
+    assert verdict(seconds).measured == 50
 
 
 def test_of_several_machines_the_highest_counts():
@@ -309,20 +306,20 @@ def test_of_several_machines_the_highest_counts():
 
 
 def test_memory_and_segments_sent_again_have_rules_too():
-    for rule, did, measured in [
+    for rule, did, value in [
         ("target_memory<90%", {"memory_bytes": 8e9, "memory_used_bytes": 6e9}, 75),
         ("target_resent<1%", {"segments_sent": 1000, "retransmitted": 5}, 0.5),
         ("target_resent<1%", {"segments_sent": 0, "retransmitted": 0}, None),
     ]:
-        assert verdict(points(0.5, 0.5, **did), rule=rule).measured == measured
+        assert verdict(points(0.5, 0.5, **did), rule=rule).measured == value
 
 
 def test_without_an_agent_a_rule_is_not_measured_and_never_passes():
-    found = verdict()
-    assert (found.measured, found.passed, found.since) == (None, False, None)
-    assert threshold_state([found]) is ThresholdState.BROKEN
-    assert kept_words([[found]]) == ""
-    (row,) = run_thresholds_table([found]).rows
+    answer = verdict()
+    assert (answer.measured, answer.passed, answer.since) == (None, False, None)
+    assert threshold_state([answer]) is ThresholdState.BROKEN
+    assert kept_words([[answer]]) == ""
+    (row,) = run_thresholds_table([answer]).rows
     assert [cell.text for cell in row.cells] == ["–", "80 %", "not measured", "–"]
 
 

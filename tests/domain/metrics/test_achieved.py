@@ -35,26 +35,26 @@ def plan(load, **more):
     return Plan.from_json(plan_spec(**load) | {"connection_mode": "keep-alive"} | more)
 
 
-def total(started=1000, dropped=0, service_us=10_000, failed_us=()):
-    n = started - dropped - len(failed_us)
+def total(n_started=1000, n_dropped=0, service_us=10_000, failed_us=()):
+    n = n_started - n_dropped - len(failed_us)
     timings = {"service": Timing.of([service_us] * n), "failed": Timing.of(failed_us)}
-    return Total({"started": started, "dropped": dropped}, timings=timings)
+    return Total({"started": n_started, "dropped": n_dropped}, timings=timings)
 
 
 def test_the_rate_of_a_schedule_is_over_the_time_of_sending():
-    for duration_s, sending_s, dropped, per_s in [
+    for duration_s, sending_s, n_dropped, per_s in [
         (10, 9.99, 0, 100),
         (15, 9.99, 0, 100),
         (25, 20, 0, 50),
         (10, 9.99, 300, 70),
         (10, None, 0, 100),
     ]:
-        assert sent_per_s(plan(OVER), total(dropped=dropped), duration_s, sending_s) == per_s
+        assert sent_per_s(plan(OVER), total(n_dropped=n_dropped), duration_s, sending_s) == per_s
 
 
 def test_failed_attempts_are_in_flight_as_well():
-    seen = total(900, service_us=10_000, failed_us=[10_000] * 100)
-    assert mean_in_flight(seen, 1) == pytest.approx(9)
+    attempts = total(900, service_us=10_000, failed_us=[10_000] * 100)
+    assert mean_in_flight(attempts, 1) == pytest.approx(9)
 
 
 def test_nothing_measured_is_no_rate():
@@ -106,11 +106,11 @@ def straggling(spec) -> Measurement:
     """Three seconds of 100 requests each; one more is sent then, and answered in second 8."""
     rules = [{"metric": "rate", "limit": 99, "unit": "/s"}]
     plan = Plan.from_json(spec | {"thresholds": rules})
-    seen = Measurement(plan, judge=ThresholdJudge(plan.thresholds))
+    measurement = Measurement(plan, judge=ThresholdJudge(plan.thresholds))
     for number in range(8):
         began = {"started": 100 + (number == 2)} if number < 3 else {}
-        seen.add(make_second(number, [10_000] * 100 if number < 3 else [], counters=began))
-    return seen
+        measurement.add(make_second(number, [10_000] * 100 if number < 3 else [], counters=began))
+    return measurement
 
 
 def test_a_run_that_waits_for_its_tail_keeps_its_rate():
@@ -193,12 +193,12 @@ PLAN = Plan.from_json(plan_spec() | {"steps": STEPS})
 
 
 def second(number: int, us: int, own_us: int, step: int = 0, n: int = 50) -> Second:
-    sampled = Timing.of([us + own_us] * n)
-    timings = {"response": sampled, "sampled": sampled, "undelayed": Timing.of([us] * n)}
+    whole = Timing.of([us + own_us] * n)
+    timings = {"response": whole, "sampled": whole, "undelayed": Timing.of([us] * n)}
     return Second(number, step, {"ok": n}, timings=timings)
 
 
-def measured(*seconds: Second) -> Measurement:
+def measure(*seconds: Second) -> Measurement:
     measurement = Measurement(PLAN)
     for each in seconds:
         measurement.add(each)
@@ -214,7 +214,7 @@ MIXED = [
 
 
 def test_lower_ends_are_of_the_seconds_in_which_the_injector_added_least():
-    measurement = measured(*MIXED)
+    measurement = measure(*MIXED)
     assert measurement.figures.time_us("p99") == pytest.approx(4800, rel=0.001)
     assert measurement.figures.low_us("p99") == pytest.approx(1900, rel=0.001)
     assert measurement.figures.low_us("mean") == 1450
@@ -223,25 +223,25 @@ def test_lower_ends_are_of_the_seconds_in_which_the_injector_added_least():
 
 
 def test_of_few_seconds_all_count():
-    assert measured(*MIXED[21:41]).figures.low_us("mean") == pytest.approx(2450)
+    assert measure(*MIXED[21:41]).figures.low_us("mean") == pytest.approx(2450)
 
 
 def test_a_lower_end_is_never_above_what_was_measured():
     """The seconds in which the injector added least may be those in which the target was slow."""
     slow = [second(k, 9000, own_us=10) for k in range(15)]
-    measurement = measured(*slow, *(second(k, 1000, own_us=500, n=500) for k in range(15, 30)))
+    measurement = measure(*slow, *(second(k, 1000, own_us=500, n=500) for k in range(15, 30)))
     assert measurement.figures.low_us("p50") == measurement.figures.time_us("p50") == 1500
 
 
 def test_few_requests_and_those_whose_reading_was_not_timed_have_no_lower_end():
-    few = measured(second(0, 1000, own_us=100, n=20)).figures
+    few = measure(second(0, 1000, own_us=100, n=20)).figures
     assert (few.low_us("p50"), few.low_us("p99")) == (1000, None)
-    untimed = Second(0, 0, {"ok": 50}, timings={"response": Timing.of([1000] * 50)})
-    assert measured(untimed).figures.low_us("p50") is None
+    without = Second(0, 0, {"ok": 50}, timings={"response": Timing.of([1000] * 50)})
+    assert measure(without).figures.low_us("p50") is None
 
 
 def test_a_measurement_goes_on_from_its_state():
-    whole, first = measured(*MIXED), measured(*MIXED[:31])
+    whole, first = measure(*MIXED), measure(*MIXED[:31])
     rest = Measurement(PLAN)
     rest.go_on_from(first.state(), first.series)
     for each in MIXED[31:]:

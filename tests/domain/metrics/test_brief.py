@@ -41,25 +41,25 @@ def histogram_of(total: Total, name: str) -> Histogram:
 
 def in_brief(total: Total, whole=not_asked) -> Total:
     """As it comes back from the database."""
-    stored = json.dumps(brief_of(total, lambda name: SHOWN_PERCENTILES, SHOWN_PERCENTILES))
-    return read_brief(json.loads(stored), whole)
+    text = json.dumps(brief_of(total, lambda name: SHOWN_PERCENTILES, SHOWN_PERCENTILES))
+    return read_brief(json.loads(text), whole)
 
 
 @given(values_us)
 def test_it_has_the_same_figures(values):
     total = total_of(values)
     brief = in_brief(total)
-    for counted in ("counters", "errors", "statuses"):
-        assert getattr(brief, counted) == getattr(total, counted)
-    expected, found = (figures_of(each, 10.0) for each in (total, brief))
-    assert dict(found.percentiles) == dict(expected.percentiles)
-    assert (found.n, found.mean_us) == (len(values), expected.mean_us)
-    assert (found.min_us, found.max_us) == (min(values), max(values))
-    response, told = total.timing("response"), brief.timing("response")
-    assert told.sd_us == response.sd_us
+    for name in ("counters", "errors", "statuses"):
+        assert getattr(brief, name) == getattr(total, name)
+    figures, brief_figures = (figures_of(each, 10.0) for each in (total, brief))
+    assert dict(brief_figures.percentiles) == dict(figures.percentiles)
+    assert (brief_figures.n, brief_figures.mean_us) == (len(values), figures.mean_us)
+    assert (brief_figures.min_us, brief_figures.max_us) == (min(values), max(values))
+    response, brief_response = total.timing("response"), brief.timing("response")
+    assert brief_response.sd_us == response.sd_us
     for q in SHOWN_PERCENTILES:
-        assert told.percentile_us(q) == response.percentile_us(q)
-        assert told.jump_us(q) == response.jump_us(q)
+        assert brief_response.percentile_us(q) == response.percentile_us(q)
+        assert brief_response.jump_us(q) == response.jump_us(q)
 
 
 def test_it_knows_at_which_percentiles_there_is_a_jump():
@@ -76,27 +76,27 @@ def test_what_is_not_kept_is_read_once(ask):
         read.append(name)
         return histogram_of(total, name)
 
-    response, told = total.timing("response"), in_brief(total, whole).timing("response")
+    response, brief = total.timing("response"), in_brief(total, whole).timing("response")
     for _ in range(2):
-        assert ask(told, [P999]) == ask(response, [P999])
-    assert told.jump_us(P999) == response.jump_us(P999)
+        assert ask(brief, [P999]) == ask(response, [P999])
+    assert brief.jump_us(P999) == response.jump_us(P999)
     assert read == ["response"]
 
 
 def test_totals_in_brief_add_up_to_the_same_as_the_totals():
     parts = [total_of(range(1000, 2000)), total_of(range(500, 3000))]
     briefs = [in_brief(each, partial(histogram_of, each)) for each in parts]
-    expected, found = (
+    whole, together = (
         Timing.together(each.timing("response") for each in of) for of in (parts, briefs)
     )
-    assert found == expected
-    assert found.percentile_us(P999) == expected.percentile_us(P999)
+    assert together == whole
+    assert together.percentile_us(P999) == whole.percentile_us(P999)
 
 
 def test_a_stored_total_decodes_its_histograms_when_they_are_asked_for():
     total = total_of([1000, 2000])
     brief = brief_of(total, lambda name: SHOWN_PERCENTILES, SHOWN_PERCENTILES)
-    found = read_whole(brief, histograms_of(total))
-    assert found.timing("response") == total.timing("response")
-    broken = histograms_of(total) | {"lateness": "no payload"}
-    assert read_whole(brief, broken).timing("lateness").mean_us == 6
+    whole = read_whole(brief, histograms_of(total))
+    assert whole.timing("response") == total.timing("response")
+    junk = histograms_of(total) | {"lateness": "no payload"}
+    assert read_whole(brief, junk).timing("lateness").mean_us == 6

@@ -49,7 +49,7 @@ def test_what_is_no_certificate_is_left_out():
     assert chain_facts([der(key, names=())])[0]["names"] == []
 
 
-def changed(text: str, before: str, after: str) -> str:
+def with_bytes(text: str, before: str, after: str) -> str:
     """A certificate with other bytes, whose signature is then wrong, which nobody asks here."""
     whole = base64.b64decode(text)
     assert bytes.fromhex(before) in whole
@@ -60,41 +60,33 @@ def test_a_certificate_whose_names_cannot_be_read_has_none():
     for before, after in [("0603550e11", "0603551d11"), ("820c73686f70", "a30c73686f70")]:
         key = ec.generate_private_key(ec.SECP256R1())
         whole = der(key, unknown="2.5.14.17")
-        (facts,) = chain_facts([changed(whole, before, after)])
+        (facts,) = chain_facts([with_bytes(whole, before, after)])
         assert (facts["subject"], facts["names"]) == ("shop.example", [])
 
 
 def test_one_of_a_version_that_there_is_not_is_left_out():
     whole = der(ec.generate_private_key(ec.SECP256R1()))
-    odd = changed(whole, "a003020102", "a003020107")
+    odd = with_bytes(whole, "a003020102", "a003020107")
     assert [each["subject"] for each in chain_facts([odd, whole])] == ["shop.example"]
 
 
-def test_the_size_is_that_of_the_modulus_or_the_curve():
-    for make_key, bits in [
-        (lambda: rsa.generate_private_key(65537, 2048), 2048),
-        (lambda: ec.generate_private_key(ec.SECP256R1()), 256),
-        (lambda: ec.generate_private_key(ec.SECP384R1()), 384),
-        (lambda: ec.generate_private_key(ec.SECP521R1()), 521),
-        (ed25519.Ed25519PrivateKey.generate, None),
+def test_a_key_has_a_kind_and_the_size_of_its_modulus_or_its_curve():
+    for key, bits, words in [
+        (rsa.generate_private_key(65537, 2048), 2048, "RSA 2048"),
+        (ec.generate_private_key(ec.SECP256R1()), 256, "ECDSA secp256r1"),
+        (ec.generate_private_key(ec.SECP384R1()), 384, "ECDSA secp384r1"),
+        (ec.generate_private_key(ec.SECP521R1()), 521, "ECDSA secp521r1"),
+        (ec.generate_private_key(ec.BrainpoolP256R1()), 256, "ECDSA 256"),
+        (ed25519.Ed25519PrivateKey.generate(), None, "Ed25519"),
     ]:
-        assert key_bits(der(make_key())) == bits
+        certificate = der(key)
+        assert key_bits(certificate) == bits
+        assert key_words(base64.b64decode(certificate)) == words
 
 
 def test_what_is_no_certificate_has_no_size():
     for text in [None, "", "no base64!", "AAAA", "MIIB", "MAA="]:
         assert key_bits(text) is None
-
-
-def test_a_key_has_a_kind_and_a_size():
-    for make_key, words in [
-        (lambda: rsa.generate_private_key(65537, 2048), "RSA 2048"),
-        (lambda: ec.generate_private_key(ec.SECP256R1()), "ECDSA secp256r1"),
-        (lambda: ec.generate_private_key(ec.SECP521R1()), "ECDSA secp521r1"),
-        (lambda: ec.generate_private_key(ec.BrainpoolP256R1()), "ECDSA 256"),
-        (ed25519.Ed25519PrivateKey.generate, "Ed25519"),
-    ]:
-        assert key_words(base64.b64decode(der(make_key()))) == words
 
 
 def test_a_key_that_begins_like_a_sequence_or_a_point_is_neither():

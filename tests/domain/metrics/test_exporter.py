@@ -27,9 +27,9 @@ CPU = {"user": 10.0, "nice": 1.0, "system": 4.0, "irq": 0.5, "softirq": 0.5, "st
        "iowait": 1.0, "idle": 83.0}  # fmt: skip
 
 
-def cpu_lines(grown: Mapping[str, float] | None = None, core: str = "0") -> str:
+def cpu_lines(growth: Mapping[str, float] | None = None, core: str = "0") -> str:
     """A core's time by mode, grown by so much."""
-    values = {mode: value + (grown or {}).get(mode, 0.0) for mode, value in CPU.items()}
+    values = {mode: value + (growth or {}).get(mode, 0.0) for mode, value in CPU.items()}
     return "".join(
         f'node_cpu_seconds_total{{cpu="{core}",mode="{mode}"}} {value}\n'
         for mode, value in values.items()
@@ -152,8 +152,8 @@ def test_more_cpu_time_than_there_was_makes_a_gap():
 
 def test_nothing_is_compared_over_a_start_of_the_machine():
     boot = "node_boot_time_seconds %s\nnode_netstat_Tcp_OutSegs %d\n"
-    told = did(boot % ("1.7e+09", 10), boot % ("1700000000.4", 12))
-    assert told == {"segments_sent": 2, "booted_s": 1700000000.4}
+    figures = did(boot % ("1.7e+09", 10), boot % ("1700000000.4", 12))
+    assert figures == {"segments_sent": 2, "booted_s": 1700000000.4}
     assert did(boot % ("1.7e+09", 10), boot % ("1.70000009e+09", 12)) is None
 
 
@@ -173,9 +173,9 @@ PROCESS = (
 
 
 def test_the_process_that_answers_counts_where_it_is_the_server():
-    seen = did(PROCESS % (3, 100), PROCESS % (3.25, 100), itself="shop")
+    figures = did(PROCESS % (3, 100), PROCESS % (3.25, 100), itself="shop")
     of_process = {"cpu_s": 0.25, "memory_bytes": 5e7, "open_files": 12}
-    assert seen == {"processes": {"shop": of_process}}
+    assert figures == {"processes": {"shop": of_process}}
 
 
 def test_a_process_that_began_anew_makes_a_gap():
@@ -195,8 +195,8 @@ namedprocess_namegroup_open_filedesc{groupname="nginx"} 12
 
 
 def test_chosen_processes_count_by_their_names():
-    told = did(GROUPS % 3, GROUPS % 3.25)["processes"]
-    assert told == {
+    processes = did(GROUPS % 3, GROUPS % 3.25)["processes"]
+    assert processes == {
         "nginx": {
             "cpu_s": 0.25,
             "processes": 5,
@@ -217,14 +217,14 @@ def test_no_more_processes_are_read_than_a_second_may_have():
     assert {len(name) for name in names} == {LONGEST_WATCHED}
 
 
-def taken(*answers: tuple[float, str], itself: str = ""):
+def take(*answers: tuple[float, str], itself: str = ""):
     """The seconds after each answer, of which each was given so many seconds after the first."""
     seconds = ExporterSeconds(itself)
     return seconds, [seconds.take(round(at_s * S), text) for at_s, text in answers]
 
 
 def test_two_answers_make_a_second_with_the_middle_between_them():
-    _, (first, second) = taken((7, cpu_lines()), (8, cpu_lines({"user": 0.4, "idle": 0.6})))
+    _, (first, second) = take((7, cpu_lines()), (8, cpu_lines({"user": 0.4, "idle": 0.6})))
     assert first is None
     assert (second.middle_ns, second.lasted_s) == (7 * S + S // 2, 1.0)
     assert second.did["cores"] == [40]
@@ -233,31 +233,31 @@ def test_two_answers_make_a_second_with_the_middle_between_them():
 def test_an_interval_that_is_no_second_is_a_gap():
     for took_s, is_second in [(0.1, False), (1.6, True), (60, False)]:
         now = cpu_lines({"idle": took_s})
-        _, (_, second) = taken((0, cpu_lines()), (took_s, now))
+        _, (_, second) = take((0, cpu_lines()), (took_s, now))
         assert (second is not None) is is_second
 
 
 def test_the_same_values_again_are_of_no_later_time():
     """An exporter behind a cache of two seconds."""
-    grown = [cpu_lines({"user": 0.5 * n, "idle": 1.5 * n}) for n in range(3)]
-    answers = [(0, grown[0]), (1, grown[0]), (2, grown[1]), (3, grown[1] + "# again\n")]
-    seconds, found = taken(*answers, (4, grown[2]))
-    assert [each and (each.lasted_s, each.did["user_s"]) for each in found] == [
+    lines = [cpu_lines({"user": 0.5 * n, "idle": 1.5 * n}) for n in range(3)]
+    answers = [(0, lines[0]), (1, lines[0]), (2, lines[1]), (3, lines[1] + "# again\n")]
+    seconds, results = take(*answers, (4, lines[2]))
+    assert [each and (each.lasted_s, each.did["user_s"]) for each in results] == [
         None, None, (2.0, 0.5), None, (2.0, 0.5),
     ]  # fmt: skip
     assert seconds.trouble == ""
 
 
 def test_values_that_stay_for_long_are_said():
-    seconds, found = taken(*((n, cpu_lines({"idle": n // 10 * 10})) for n in range(12)))
-    assert not any(found)
+    seconds, results = take(*((n, cpu_lines({"idle": n // 10 * 10})) for n in range(12)))
+    assert not any(results)
     assert seconds.trouble.startswith("Its values stay the same for several seconds")
 
 
 def test_an_idle_process_is_told_apart_from_a_cache_by_the_rest_of_its_answer():
     answers = [(n, PROCESS % (3, 100) + f"scrapes_total {n}\n") for n in range(3)]
-    _, found = taken(*answers, itself="shop")
-    assert [each.did["processes"]["shop"]["cpu_s"] for each in found[1:]] == [0, 0]
+    _, seconds = take(*answers, itself="shop")
+    assert [each.did["processes"]["shop"]["cpu_s"] for each in seconds[1:]] == [0, 0]
 
 
 def test_two_machines_behind_one_address_never_make_a_second():
@@ -266,8 +266,8 @@ def test_two_machines_behind_one_address_never_make_a_second():
         f"node_boot_time_seconds {1.7e9 + 1e5 * n}\nnode_netstat_Tcp_OutSegs {10**9 * n}\n"
         for n in range(2)
     ]
-    seconds, found = taken(*((n, machines[n % 2]) for n in range(6)))
-    assert not any(found)
+    seconds, results = take(*((n, machines[n % 2]) for n in range(6)))
+    assert not any(results)
     assert seconds.trouble.startswith("Its answers come from another machine or process each time")
 
 

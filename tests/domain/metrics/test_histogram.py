@@ -104,8 +104,8 @@ def test_hdrhistogram_reads_ours_and_we_read_its(seed):
 
 def payload(counts: bytes, *, digits=3, cookie=0x1C849313, outer=0x1C849314) -> str:
     inner = struct.pack(">iiiiqqd", cookie, len(counts), 0, digits, 1, HIGHEST_US, 1.0) + counts
-    packed = zlib.compress(inner)
-    return base64.b64encode(struct.pack(">ii", outer, len(packed)) + packed).decode()
+    body = zlib.compress(inner)
+    return base64.b64encode(struct.pack(">ii", outer, len(body)) + body).decode()
 
 
 def test_it_refuses_what_is_no_payload_of_ours():
@@ -152,10 +152,10 @@ def test_a_ninth_byte_ends_a_number_whatever_it_holds():
 
 
 def test_a_stored_one_is_decoded_when_its_counts_are_asked_for():
-    known = Histogram.of([3, 5, 70_000])
-    stored = StoredHistogram(known.encode())
-    assert stored == known
-    assert stored.merged(known) == known.merged(known)
+    histogram = Histogram.of([3, 5, 70_000])
+    lazy = StoredHistogram(histogram.encode())
+    assert lazy == histogram
+    assert lazy.merged(histogram) == histogram.merged(histogram)
     junk = StoredHistogram("junk")
     with pytest.raises(CorruptHistogram):
         _ = junk.n

@@ -36,21 +36,21 @@ def request(number, response_us, injector=0, **more):
 
 
 def test_what_is_stored_is_what_the_injector_said():
-    kept = KeptRequests.unpack(pack(LINE), injector=2)
-    assert kept == KeptRequests.from_line(LINE, 2)
-    assert kept.is_all
-    _, first, second = kept.rows
+    requests = KeptRequests.unpack(pack(LINE), injector=2)
+    assert requests == KeptRequests.from_line(LINE, 2)
+    assert requests.is_all
+    _, first, second = requests.rows
     assert (first.number, first.connect_us, first.parts_us) == (
         1,
         30,
         {"lateness": 5, "connect": 30},
     )
     assert (second.kind, second.status, second.end_us) == ("reset", 0, 900 - 1 + 400)
-    assert [len(kept.measured), len(kept.warm_up)] == [2, 1]
+    assert [len(requests.measured), len(requests.warm_up)] == [2, 1]
 
 
 def test_a_line_that_could_not_be_read_again_is_refused():
-    for changed, words in [
+    for change, words in [
         ({"columns": LINE["columns"] | {"status": [200]}}, "not of one length"),
         ({"columns": LINE["columns"] | {"kind": ["", "", "slow"]}}, "the column kind"),
         ({"columns": LINE["columns"] | {"step": [0, None, 1]}}, "the column step"),
@@ -58,7 +58,7 @@ def test_a_line_that_could_not_be_read_again_is_refused():
         ({"is_all": 1}, "is_all"),
     ]:
         assert requests_fault(LINE) is None
-        assert words in requests_fault(LINE | changed)
+        assert words in requests_fault(LINE | change)
 
 
 def test_a_plan_of_few_requests_keeps_each_and_one_of_many_the_slowest():
@@ -77,25 +77,25 @@ def test_the_slowest_ten_of_all_injectors_stay_where_one_has_too_many():
         KeptRequests(tuple(request(n, 10 * n) for n in range(1, 31)), is_all=True),
         KeptRequests(tuple(request(n, 10 * n + 1, 1) for n in range(1, 11)), is_all=False),
     ]
-    kept = KeptRequests.together(parts)
-    assert not kept.is_all
-    assert sorted(row.response_us for row in kept.rows) == [10 * n for n in range(21, 31)]
+    requests = KeptRequests.together(parts)
+    assert not requests.is_all
+    assert sorted(row.response_us for row in requests.rows) == [10 * n for n in range(21, 31)]
 
 
 def test_the_one_of_eight_that_took_far_longer_is_named():
     times_us = [20_000] * 7 + [2_000_000]
-    kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(times_us, 1)))
-    named = "1 request took longer than 500 ms: no. 8, step 5, at 12.3 s."
-    assert outlier_words(kept, Timing.of(times_us), PLAN) == named
+    requests = KeptRequests(tuple(request(n, each) for n, each in enumerate(times_us, 1)))
+    words = "1 request took longer than 500 ms: no. 8, step 5, at 12.3 s."
+    assert outlier_words(requests, Timing.of(times_us), PLAN) == words
     brief = [200] * 7 + [20_000]  # nobody notices
-    kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(brief, 1)))
-    assert outlier_words(kept, Timing.of(brief), PLAN) == ""
+    requests = KeptRequests(tuple(request(n, each) for n, each in enumerate(brief, 1)))
+    assert outlier_words(requests, Timing.of(brief), PLAN) == ""
 
 
 def test_no_request_is_named_where_none_or_where_many_are_slow():
     for slow in [[40_000] * 10, [1_000_000] * 10]:
-        kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(slow, 1)))
-        assert outlier_words(kept, Timing.of([30_000] * 4999), PLAN) == ""
+        requests = KeptRequests(tuple(request(n, each) for n, each in enumerate(slow, 1)))
+        assert outlier_words(requests, Timing.of([30_000] * 4999), PLAN) == ""
 
 
 def test_the_table_says_which_request_it_was_and_whose():

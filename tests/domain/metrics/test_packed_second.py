@@ -51,10 +51,10 @@ def of_bad_replies() -> Second:
 
 def test_all_that_was_told_is_there():
     for second in [golden(), of_kept_connections(), of_bad_replies(), Second(-1, 2)]:
-        told = second.to_json()
-        packed = pack(told)
-        assert line_of(second.second, second.step, packed) == told
-        assert second_of(second.second, second.step, packed).to_json() == told
+        line = second.to_json()
+        payload = pack(line)
+        assert line_of(second.second, second.step, payload) == line
+        assert second_of(second.second, second.step, payload).to_json() == line
 
 
 def test_what_was_packed_once_is_read_for_ever():
@@ -64,11 +64,11 @@ def test_what_was_packed_once_is_read_for_ever():
 
 
 def test_moments_are_left_out_only_where_they_follow_from_the_histogram():
-    told = golden().to_json()
-    short = len(pack(told))
-    told["timings"]["failed"]["sum_us"] += 1
-    assert len(pack(told)) > short
-    assert line_of(3, 0, pack(told)) == told
+    line = golden().to_json()
+    short = len(pack(line))
+    line["timings"]["failed"]["sum_us"] += 1
+    assert len(pack(line)) > short
+    assert line_of(3, 0, pack(line)) == line
 
 
 def test_long_durations_keep_their_exact_moments():
@@ -85,24 +85,24 @@ def test_equal_histograms_are_there_once():
 
 
 def test_it_is_about_a_fifth_of_its_line():
-    told = of_kept_connections().to_json()
-    assert len(pack(told)) < len(json.dumps(told)) / 4.8
+    line = of_kept_connections().to_json()
+    assert len(pack(line)) < len(json.dumps(line)) / 4.8
 
 
 def test_timings_of_nothing_and_other_fields_of_the_line_are_left_out():
-    told = golden().to_json()
-    packed = pack(told)
-    told["timings"]["dns"] = {"n": 0, "sum_us": 0, "sum_squares": 0, "min_us": 0, "max_us": 0}
-    assert pack(told | {"type": "second", "examples": [{}]}) == packed
+    line = golden().to_json()
+    payload = pack(line)
+    line["timings"]["dns"] = {"n": 0, "sum_us": 0, "sum_squares": 0, "min_us": 0, "max_us": 0}
+    assert pack(line | {"type": "second", "examples": [{}]}) == payload
 
 
 def test_a_payload_that_is_not_ours_is_kept_as_it_came_and_refused_when_it_is_read():
     for payload in ["", "no payload", "AAAA"]:
-        told = golden().to_json()
-        told["timings"]["failed"]["histogram"] = payload
-        packed = pack(told)
-        assert line_of(3, 0, packed) == told
-        timings = second_of(3, 0, packed).timings
+        line = golden().to_json()
+        line["timings"]["failed"]["histogram"] = payload
+        row = pack(line)
+        assert line_of(3, 0, row) == line
+        timings = second_of(3, 0, row).timings
         assert timings["response"].percentile_us(50_000) == 1000
         with pytest.raises(CorruptHistogram):
             _ = timings["failed"].histogram.counts

@@ -16,13 +16,12 @@ from campaigns.domain.metrics.profiles import (
     perf_use,
     read_profile,
 )
-from campaigns.domain.presentation.compared import compared_profiles_table
 from campaigns.domain.presentation.target_cost_tables import profile_table
 
 
 def perf(of: str = "processes", lasted_s: float = 1.0, lacks=None, **counts) -> dict:
-    named = {name.replace("_", "-"): count for name, count in counts.items()}
-    return {"of": of, "lasted_s": lasted_s, "counts": named, "lacks": lacks or {}}
+    by_event = {name.replace("_", "-"): count for name, count in counts.items()}
+    return {"of": of, "lasted_s": lasted_s, "counts": by_event, "lacks": lacks or {}}
 
 
 def reading(**counts: tuple[float, float, float]) -> PerfReading:
@@ -65,7 +64,7 @@ def test_an_interval_that_is_no_second_tells_nothing():
 
 
 def test_why_something_was_not_counted_is_read_and_nothing_that_is_not_known():
-    found = read_lines(
+    counts = read_lines(
         [
             'lack{of="machine",event="branches",reason="not supported"} 1',
             'lack{of="machine",event="cycles:u",reason="tired"} 1',
@@ -75,9 +74,9 @@ def test_why_something_was_not_counted_is_read_and_nothing_that_is_not_known():
             f'fault{{of="machine",reason="{"x" * 500}"}} 1',
         ]
     )
-    assert found.lacks == {("machine", "branches"): "not supported"}
-    assert found.totals == {}
-    assert found.since(PerfReading()) == {"of": "machine", "fault": "x" * 400}
+    assert counts.lacks == {("machine", "branches"): "not supported"}
+    assert counts.totals == {}
+    assert counts.since(PerfReading()) == {"of": "machine", "fault": "x" * 400}
 
 
 def test_a_rate_is_over_the_seconds_in_which_the_event_was_counted():
@@ -129,11 +128,6 @@ TOLD = {
 }
 
 
-def profile_of(samples=100, **counts) -> Profile:
-    functions = tuple(ProfiledFunction(n, "nginx", "nginx", name) for name, n in counts.items())
-    return Profile(PerfOf.PROCESSES, 0, 10, samples, functions)
-
-
 def test_what_is_stored_is_what_the_agent_told():
     profile = read_profile(TOLD, 1058.0)
     assert Profile.from_json(profile.to_json()) == profile
@@ -142,7 +136,7 @@ def test_what_is_stored_is_what_the_agent_told():
 
 
 def test_a_profile_beyond_its_bounds_is_refused():
-    for changed in [
+    for change in [
         {"of": "everything"},
         {"of": ""},
         {"functions": [[1, "a", "b"]]},
@@ -155,7 +149,7 @@ def test_a_profile_beyond_its_bounds_is_refused():
         {"fault": 7},
     ]:
         with pytest.raises(InvalidFields):
-            read_profile(TOLD | changed, 1058.0)
+            read_profile(TOLD | change, 1058.0)
 
 
 def test_a_run_s_table_has_shares_of_all_samples():
@@ -163,15 +157,6 @@ def test_a_run_s_table_has_shares_of_all_samples():
     table = profile_table("shop-1", profile, 60)
     assert [row.label for row in table.rows] == ["aes_gcm_enc", "tcp_sendmsg"]
     assert [row.cells[0].value for row in table.rows] == [60.0, 15.0]
-
-
-def test_a_comparison_without_one_side_s_profile_says_why():
-    fault = Profile(PerfOf.PROCESSES, 0, 0, fault="perf is not installed on this machine.")
-    table = compared_profiles_table([profile_of(a=1)], [fault], ("old", "new"), "b")
-    assert table.rows == ()
-    assert "new" in table.note
-    assert fault.fault in table.note
-    assert compared_profiles_table([], [], ("old", "new"), "b") is None
 
 
 def test_a_profile_is_of_what_is_counted_else_of_the_watched_processes():

@@ -43,8 +43,8 @@ def test_every_phase_has_its_requests_and_they_add_up():
     parts = [part for span, rate in zip(SPANS, rates, strict=True) for part in steady(span, rate)]
     phases = find_phases(SPANS, parts)
     for phase in phases:
-        expected = phase.duration_s * sum(rates[number] for number in phase.injectors)
-        assert phase.n == pytest.approx(expected, abs=3)
+        n = phase.duration_s * sum(rates[number] for number in phase.injectors)
+        assert phase.n == pytest.approx(n, abs=3)
     assert sum(phase.n for phase in phases) == sum(part.n for part in parts)
 
 
@@ -77,15 +77,15 @@ def test_a_second_that_a_boundary_cuts_is_shared_out_and_marked():
     assert phases_table([first, second]).rows[0].cells[2].text == "≈ 25"
 
 
-def ended(injector, end_s, response_us):
+def ends(injector, end_s, response_us):
     return KeptRequest(1, 0, round(end_s * 1e6) - response_us, response_us, 200, "", 0,
                        injector=injector)  # fmt: skip
 
 
 def test_where_each_request_is_known_a_phase_shorter_than_a_second_has_its_times():
     spans = [Span(0, 0, 0.4), Span(1, 0.1, 0.9)]
-    requests = [ended(0, 0.05, 3000), ended(0, 0.3, 5000), ended(1, 0.3, 7000),
-                ended(1, 0.39, 7500), ended(1, 0.4, 9000), ended(1, 0.8, 2000)]  # fmt: skip
+    requests = [ends(0, 0.05, 3000), ends(0, 0.3, 5000), ends(1, 0.3, 7000),
+                ends(1, 0.39, 7500), ends(1, 0.4, 9000), ends(1, 0.8, 2000)]  # fmt: skip
     table = phases_table(phases_of_requests(spans, requests), is_exact=True)
     first, both, last, whole = (
         dict(zip([each.key for each in table.columns], row.cells, strict=True))

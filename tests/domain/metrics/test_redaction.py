@@ -4,7 +4,7 @@ from campaigns.domain.metrics.outcomes import printable, redacted, redacted_head
 
 
 def test_tokens_are_hidden_in_their_usual_forms():
-    for text, shown in [
+    for text, words in [
         ("/login?user=ann&password=hunter2", "/login?user=ann&password=[hidden]"),
         ("/x?access_token=abc.def#top", "/x?access_token=[hidden]"),
         ('{"api_key": "k-1", "n": 2}', '{"api_key": "[hidden]", "n": 2}'),
@@ -13,7 +13,7 @@ def test_tokens_are_hidden_in_their_usual_forms():
         ("see https://ann:pw@shop.test/x", "see https://[hidden]@shop.test/x"),
         ("no such route /v2/prices", "no such route /v2/prices"),
     ]:
-        assert redacted(text) == shown
+        assert redacted(text) == words
 
 
 def test_known_values_are_hidden_and_short_ones_only_as_words():

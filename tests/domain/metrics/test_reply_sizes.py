@@ -28,9 +28,9 @@ def random_bodies(mean, n, seed):
 
 
 def test_the_parts_are_means_of_ok_replies():
-    found = reply_sizes(Total(sizes([4000, 4150], framing=7).counters))
-    assert (found.head, found.body, found.framing, found.whole) == (100, 4075, 7, 4182)
-    assert (found.body_sd, found.varies) == (75, True)
+    parts = reply_sizes(Total(sizes([4000, 4150], framing=7).counters))
+    assert (parts.head, parts.body, parts.framing, parts.whole) == (100, 4075, 7, 4182)
+    assert (parts.body_sd, parts.varies) == (75, True)
     assert not reply_sizes(Total(sizes([4075] * 3).counters)).varies
 
 
@@ -47,8 +47,8 @@ def test_another_page_is_seen_in_its_first_second():
 
 def test_a_change_within_a_slow_second_is_seen_once_there_are_replies_enough():
     before, between, after = [1000] * 10, [1000] * 5 + [500] * 5, [500] * 10
-    seen = changes(*map(sizes, [before] * 6 + [between] + [after] * 5))
-    assert max(change or 0 for change in seen) > 0.2
+    shares = changes(*map(sizes, [before] * 6 + [between] + [after] * 5))
+    assert max(change or 0 for change in shares) > 0.2
 
 
 def test_sizes_that_vary_by_themselves_are_no_change():

@@ -20,9 +20,9 @@ def moments(timing):
 
 @given(values_us, values_us)
 def test_merging_is_exact(first, second):
-    merged = Timing.of(first).merged(Timing.of(second))
-    assert moments(merged) == moments(Timing.of(first + second))
-    assert merged.histogram == Timing.of(first + second).histogram
+    both = Timing.of(first).merged(Timing.of(second))
+    assert moments(both) == moments(Timing.of(first + second))
+    assert both.histogram == Timing.of(first + second).histogram
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), values_us))
@@ -37,8 +37,8 @@ def test_timings_made_together_are_those_made_one_by_one(sets):
 
 @given(values_us)
 def test_a_timing_is_stored_and_read_without_loss(values):
-    stored = json.loads(json.dumps(Timing.of(values).to_json()))
-    read = Timing.from_json(stored)
+    row = json.loads(json.dumps(Timing.of(values).to_json()))
+    read = Timing.from_json(row)
     assert moments(read) == moments(Timing.of(values))
     assert read.histogram == Timing.of(values).histogram
 
@@ -49,7 +49,7 @@ def test_the_standard_deviation_is_that_of_a_sample():
 
 
 def test_percentiles_are_nearest_ranks_within_the_exact_bounds():
-    for values, per_100k, expected in [
+    for values, per_100k, us in [
         ([], 50_000, None),
         ([7], 50_000, 7),
         ([1, 2, 3, 4], 50_000, 2),
@@ -59,7 +59,7 @@ def test_percentiles_are_nearest_ranks_within_the_exact_bounds():
         (range(1, 101), 100_000, 100),
         ([10_001, 10_001, 10_001], 50_000, 10_001),
     ]:
-        assert Timing.of(list(values)).percentile_us(per_100k) == expected
+        assert Timing.of(list(values)).percentile_us(per_100k) == us
 
 
 def make_second(number=3, **counters):
@@ -87,12 +87,12 @@ def test_a_total_is_the_sum_of_its_seconds():
 
 def test_timings_together_are_those_merged_one_after_another():
     parts = [Timing.of(values) for values in ([10, 20, 30], [5_000_000], [], [40, 7])]
-    merged = Timing()
+    one_by_one = Timing()
     for part in parts:
-        merged = merged.merged(part)
+        one_by_one = one_by_one.merged(part)
     together = Timing.together(parts)
-    assert together == merged
-    assert together.percentile_us(50_000) == merged.percentile_us(50_000) == 20
+    assert together == one_by_one
+    assert together.percentile_us(50_000) == one_by_one.percentile_us(50_000) == 20
     assert Timing.together([]) == Timing()
 
 

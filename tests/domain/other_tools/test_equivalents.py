@@ -44,15 +44,15 @@ def test_httperf_speaks_the_version_of_the_plan():
     load = {"model": "sequential", "requests": 9}
     old = of("httperf", **get(load, connection_mode="new", http_version="1.0"))
     assert "--http-version 1.0 --num-conns 9 --num-calls 1" in old.command
-    kept = of("httperf", **get(load, connection_mode="keep-alive", http_version="1.0"))
-    assert kept.command == ""
+    no_answer = of("httperf", **get(load, connection_mode="keep-alive", http_version="1.0"))
+    assert no_answer.command == ""
 
 
 def test_every_plan_has_a_command_or_a_reason_for_each_tool():
     for key in PRESETS:
-        found = equivalents(Plan.from_json(PRESETS[key].spec))
-        assert [each.tool for each in found][:4] == ["ab", "httperf", "wrk", "k6"]
-        assert all(each.words for each in found)
+        tools = equivalents(Plan.from_json(PRESETS[key].spec))
+        assert [each.tool for each in tools][:4] == ["ab", "httperf", "wrk", "k6"]
+        assert all(each.words for each in tools)
 
 
 def test_what_a_shell_would_understand_is_quoted():
@@ -104,11 +104,11 @@ WINDOW = {"model": "window", "low": 250, "high": 500, "requests": 50_000}
 
 
 def test_a_window_of_websockets_is_wsperf_s():
-    found = websocket(WINDOW, path="/a?b=1&c")
-    assert found["wsperf"].command == (
+    tools = websocket(WINDOW, path="/a?b=1&c")
+    assert tools["wsperf"].command == (
         "wsperf 'ws://TARGET/a?b=1&c' 1 50000 250 500 result_%d.json"
     )
-    assert [tool for tool, each in found.items() if each.command] == ["wsperf"]
+    assert [tool for tool, each in tools.items() if each.command] == ["wsperf"]
 
 
 def test_what_wsperf_cannot_do_has_no_command():
@@ -201,12 +201,12 @@ def test_a_command_sends_at_the_rate_to_its_last_digit():
 
 def test_h2load_is_the_tool_of_http_2():
     load = {"model": "closed", "connections": 4, "requests": 1000}
-    kept = {"connection_mode": "keep-alive", "http_version": "2", "streams": 32}
-    given = get(load, headers=[("X-A", "b c")], **kept)
-    assert of("h2load", **given).command == (
+    streams = {"connection_mode": "keep-alive", "http_version": "2", "streams": 32}
+    spec = get(load, headers=[("X-A", "b c")], **streams)
+    assert of("h2load", **spec).command == (
         "h2load -n 1000 -c 4 -m 32 -H 'X-A: b c' 'http://TARGET/a?b=1&c=2'"
     )
-    assert of("wrk", **given).command == ""
+    assert of("wrk", **spec).command == ""
     assert "h2load" not in [each.tool for each in equivalents(Plan.from_json(plan_spec()))]
 
 
@@ -218,20 +218,20 @@ def test_what_h2load_cannot_send_has_no_command():
         get(CLOSED, method="POST", body="x"),
         get({**CLOSED, "duration_s": 1.5}),
     ]:
-        given = {"connection_mode": "keep-alive"} | spec
-        assert of("h2load", **given, http_version="2").command == ""
+        fields = {"connection_mode": "keep-alive"} | spec
+        assert of("h2load", **fields, http_version="2").command == ""
 
 
 def test_methods_of_ab_and_gaps_of_httperf_are_options():
-    counted = {"model": "closed", "connections": 8, "requests": 10}
+    by_number = {"model": "closed", "connections": 8, "requests": 10}
     new = {"connection_mode": "new"}
     for method, option in [("HEAD", " -i "), ("DELETE", " -m DELETE ")]:
-        assert option in of("ab", **get(counted, method=method, **new)).command
-    assert of("ab", **get(counted, method="DELETE", body="x", **new)).command == ""
-    drawn = {"distribution": "uniform", "uniform_min_s": 0.5, "uniform_max_s": 2}
-    command = of("httperf", **get({"model": "open", **drawn, "requests": 9}, **new)).command
+        assert option in of("ab", **get(by_number, method=method, **new)).command
+    assert of("ab", **get(by_number, method="DELETE", body="x", **new)).command == ""
+    uniform = {"distribution": "uniform", "uniform_min_s": 0.5, "uniform_max_s": 2}
+    command = of("httperf", **get({"model": "open", **uniform, "requests": 9}, **new)).command
     assert " --period u0.5,2 " in f"{command} "
-    timed = {"model": "sequential", "duration_s": 9}
-    assert of("httperf", **get(timed, **new)).command == ""
+    by_time = {"model": "sequential", "duration_s": 9}
+    assert of("httperf", **get(by_time, **new)).command == ""
     h2 = {"http_version": "2", "connection_mode": "keep-alive"}
-    assert "':method: PUT'" in of("h2load", **get(counted, method="PUT", **h2)).command
+    assert "':method: PUT'" in of("h2load", **get(by_number, method="PUT", **h2)).command

@@ -22,8 +22,8 @@ def measurement(whole, spec=None, steps=()):
     return Measurement(plan, total=whole, steps=list(steps), duration_s=10.0)
 
 
-def report(style, seen):
-    return REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", None))
+def report(style, run):
+    return REPORTS[style](run, ReportHead("10.0.0.5", 80, "new", None))
 
 
 def cells(text, label):
@@ -46,20 +46,20 @@ def test_jmeter_has_the_columns_of_the_aggregate_report():
 
 def test_a_rate_of_a_few_requests_a_minute_does_not_read_as_none():
     slow = {"load": {"model": "open", "rate_per_s": 0.03, "duration_s": 100}}
-    seen = measurement(total([1000] * 3), slow)
-    seen.duration_s = 100.0
-    assert "0.03 ok/s" in report("plain", seen).splitlines()
-    assert "Load: open, 0.03 requests/s planned" in report("ab", seen)
+    whole = measurement(total([1000] * 3), slow)
+    whole.duration_s = 100.0
+    assert "0.03 ok/s" in report("plain", whole).splitlines()
+    assert "Load: open, 0.03 requests/s planned" in report("ab", whole)
 
 
 def test_a_measurement_that_cannot_be_used_breaks_no_rule():
     for style in REPORTS:
-        seen = measurement(total(HUNDRED))
-        seen.thresholds = [Verdict("p95 < 50 ms", "p95", 50, "ms", 95.1, False, 3)]
-        judged = judge({"cpu": Observation(0.9)}, Timing.of(HUNDRED))
-        lines = REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", judged)).splitlines()
+        whole = measurement(total(HUNDRED))
+        whole.thresholds = [Verdict("p95 < 50 ms", "p95", 50, "ms", 95.1, False, 3)]
+        judgement = judge({"cpu": Observation(0.9)}, Timing.of(HUNDRED))
+        lines = REPORTS[style](whole, ReportHead("10.0.0.5", 80, "new", judgement)).splitlines()
         assert "  open  p95 < 50 ms: 95.1 ms" in lines
-        assert "  FAILED  p95 < 50 ms: 95.1 ms, since second 3" in report(style, seen).splitlines()
+        assert "  FAILED  p95 < 50 ms: 95.1 ms, since second 3" in report(style, whole).splitlines()
 
 
 def test_some_errors_do_not_read_as_none():
@@ -68,8 +68,8 @@ def test_some_errors_do_not_read_as_none():
 
 
 def test_our_own_report_has_the_times_without_what_the_injector_added_where_they_are_known():
-    seen = measurement(total(HUNDRED, undelayed=Timing.of([900 * n for n in range(1, 101)])))
-    text = report("plain", seen)
+    whole = measurement(total(HUNDRED, undelayed=Timing.of([900 * n for n in range(1, 101)])))
+    text = report("plain", whole)
     assert cells(text, "undelayed")[:3] == ["100", "45.450", "0.900"]
     assert "undelayed" not in report("plain", measurement(total(HUNDRED)))
 

@@ -40,9 +40,9 @@ def test_a_version_an_address_and_credentials_are_kept_apart():
 def test_several_commands_are_several_requests():
     bash = "curl 'http://a/1' ;\ncurl 'http://a/2' \\\n  -X POST ;\ncurl 'http://a/3'"
     cmd = 'curl "http://a/1" &\r\ncurl ^"http://a/2^" ^\r\n -X POST &\r\ncurl "http://a/3"'
-    chained = "curl http://a/1 --next -X POST http://a/2 --next http://a/3"
+    in_one = "curl http://a/1 --next -X POST http://a/2 --next http://a/3"
     fetches = "fetch('http://a/1');\nfetch('http://a/2', {method: 'POST'});fetch('http://a/3')"
-    for text in (bash, cmd, chained, fetches):
+    for text in (bash, cmd, in_one, fetches):
         paste = read_paste(text)
         lines = [f"{each.method} {each.path}" for each in paste.requests]
         assert (lines, paste.note) == (["GET /1", "POST /2", "GET /3"], "")
@@ -131,9 +131,7 @@ OPENAPI = {
             },
             "delete": {},
         },
-        "/items": {
-            "post": {"requestBody": {"content": {"application/json": {"schema": ITEM}}}},
-        },
+        "/items": {"post": {"requestBody": {"content": {"application/json": {"schema": ITEM}}}}},
     },
     "components": {
         "schemas": {
@@ -173,11 +171,11 @@ def put_of(kind, name):
 
 
 def test_parameters_and_bodies_are_sent_in_their_style():
-    listed = {"type": "array", "items": {"type": "integer"}}
+    array = {"type": "array", "items": {"type": "integer"}}
     rows = [
-        ("ids", "query", listed, {}), ("few", "query", listed, {"explode": False}),
+        ("ids", "query", array, {}), ("few", "query", array, {"explode": False}),
         ("by", "query", {"properties": {"a": {"const": 1}}}, {"style": "deepObject"}),
-        ("sid", "cookie", {"type": "string"}, {}), ("X-Few", "header", listed, {}),
+        ("sid", "cookie", {"type": "string"}, {}), ("X-Few", "header", array, {}),
     ]  # fmt: skip
     parameters = [
         {"name": name, "in": place, "schema": schema, "required": True, **more}
@@ -217,7 +215,7 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
             "/login": {
                 "post": {
                     "parameters": [
-                        {"name": "user", "in": "formData", "required": True, "type": "string"},
+                        {"name": "user", "in": "formData", "required": True, "type": "string"}
                     ]
                 }
             }
@@ -226,6 +224,12 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
     (login,) = read_paste(json.dumps(document)).requests
     assert login.address == "http://shop.example:8080/v2/login"
     assert login.form == (("user", "string"),)
+
+
+def check_value(parameter, value):
+    operation = {"get": {"parameters": [parameter]}}
+    (request,) = read_paste(json.dumps({**OPENAPI, "paths": {"/": operation}})).requests
+    assert request.path.endswith(f"/?q={value}"), parameter
 
 
 def test_the_values_of_a_document_are_its_examples_defaults_and_least_numbers():
@@ -237,16 +241,12 @@ def test_the_values_of_a_document_are_its_examples_defaults_and_least_numbers():
         ({"oneOf": [{"type": "string", "example": "f"}]}, "f"),
     ]:
         parameter = {"name": "q", "in": "query", "required": True, "schema": schema}
-        operation = {"get": {"parameters": [parameter]}}
-        (request,) = read_paste(json.dumps({**OPENAPI, "paths": {"/": operation}})).requests
-        assert request.path.endswith(f"/?q={value}"), schema
-    named = {"name": "q", "in": "query", "required": True, "examples": {"one": {"value": "g"}}}
-    written = {"name": "q", "in": "query", "required": True}
-    written["content"] = {"application/json": {"schema": {"const": 7}}}
-    for parameter, value in [(named, "g"), (written, "7")]:
-        operation = {"get": {"parameters": [parameter]}}
-        (request,) = read_paste(json.dumps({**OPENAPI, "paths": {"/": operation}})).requests
-        assert request.path.endswith(f"/?q={value}")
+        check_value(parameter, value)
+    by_name = {"name": "q", "in": "query", "required": True, "examples": {"one": {"value": "g"}}}
+    by_content = {"name": "q", "in": "query", "required": True}
+    by_content["content"] = {"application/json": {"schema": {"const": 7}}}
+    check_value(by_name, "g")
+    check_value(by_content, "7")
     body = {"in": "body", "name": "b", "schema": {"properties": {"n": {"type": "integer"}}}}
     swagger = {"swagger": "2.0", "host": "a", "paths": {"/": {"post": {"parameters": [body]}}}}
     (request,) = read_paste(json.dumps(swagger)).requests
@@ -381,8 +381,8 @@ def test_the_requests_of_a_http_file_have_its_names_and_variables():
 
 
 def test_variables_that_grow_without_end_are_refused():
-    grown = "".join(f"@v{n}={{{{v{n + 1}}}}}{{{{v{n + 1}}}}}\n" for n in range(8))
-    text = f"{grown}@v8={'x' * 100_000}\nGET http://a/{{{{v0}}}}\n"
+    lines = "".join(f"@v{n}={{{{v{n + 1}}}}}{{{{v{n + 1}}}}}\n" for n in range(8))
+    text = f"{lines}@v8={'x' * 100_000}\nGET http://a/{{{{v0}}}}\n"
     with pytest.raises(NotUnderstood, match="too long"):
         read_paste(text)
 
@@ -396,8 +396,8 @@ def test_the_text_of_a_request_is_read_as_the_same_or_asks_for_its_file():
         (again,) = read_paste(request.text).requests
         assert again == request
     part = {"name": "f", "fileName": "f.txt", "value": "hi"}
-    posted = {"mimeType": "multipart/form-data; boundary=X", "params": [part]}
-    har = {"log": {"entries": [{"request": {"url": "http://a/", "postData": posted}}]}}
+    body = {"mimeType": "multipart/form-data; boundary=X", "params": [part]}
+    har = {"log": {"entries": [{"request": {"url": "http://a/", "postData": body}}]}}
     for text in [har, {"log": {"entries": [{"request": BINARY}]}}]:
         (request,) = read_paste(json.dumps(text)).requests
         assert read_paste(request.text).requests[0].missing
@@ -412,8 +412,8 @@ def test_what_no_step_can_have_is_a_file_or_refused():
         ("a\0b\ud83d", {"body": "", "body_file": "YQBi77+9"}),
         ("half \ud83d", {"body": "half \ufffd"}),
     ]:
-        posted = {"mimeType": "application/x-protobuf", "text": text}
-        request = {"method": "POST", "url": "http://a/", "postData": posted}
+        body = {"mimeType": "application/x-protobuf", "text": text}
+        request = {"method": "POST", "url": "http://a/", "postData": body}
         har = {"log": {"entries": [{"request": request}]}}
         (read,) = read_paste(json.dumps(har)).requests
         assert step.items() <= read.step.items()

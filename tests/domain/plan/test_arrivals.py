@@ -116,10 +116,10 @@ def gaps_s(load, seed):
 
 def furthest_from(values, distribution):
     """The Kolmogorov-Smirnov distance of values from a distribution function."""
-    ordered, n = sorted(values), len(values)
+    in_order, n = sorted(values), len(values)
     return max(
         max(abs(distribution(x) - i / n), abs(distribution(x) - (i + 1) / n))
-        for i, x in enumerate(ordered)
+        for i, x in enumerate(in_order)
     )
 
 

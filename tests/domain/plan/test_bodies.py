@@ -43,15 +43,15 @@ def test_a_fault_of_a_step_is_at_its_field():
             "Write 64 hexadecimal digits",
         ),
     ]:
-        found = faults(steps=[{"method": "POST", "path": "/", **step}])
-        assert found[f"steps.0.{place}"].startswith(why), (place, found)
+        errors = faults(steps=[{"method": "POST", "path": "/", **step}])
+        assert errors[f"steps.0.{place}"].startswith(why), (place, errors)
 
 
 def test_a_list_that_is_none_or_too_long_is_a_fault_of_its_field():
     step = {"method": "GET", "path": "/"}
     large = {"sha256": DIGEST, "size_bytes": MAX_FILE_BYTES}
     n_files = MAX_FILES_BYTES // MAX_FILE_BYTES + 1
-    for given, place in [
+    for fields, place in [
         ({"steps": [step] * (MAX_STEPS + 1)}, "steps"),
         ({"steps": [{**step, "method": "POST", "body_file": large}] * n_files}, "steps"),
         ({"flows": "browse"}, "flows"),
@@ -62,7 +62,7 @@ def test_a_list_that_is_none_or_too_long_is_a_fault_of_its_field():
             "thresholds.0.flow",
         ),
     ]:
-        assert place in faults(**given), place
+        assert place in faults(**fields), place
 
 
 def test_a_digest_stands_for_the_bytes_that_are_stored():

@@ -111,8 +111,8 @@ def test_a_curl_command_is_read():
     ]:
         request = read_typed(text)
         form = (("Content-Type", "application/x-www-form-urlencoded"),)
-        wanted = form if headers == "form" else headers
-        assert (request.method, request.headers, request.body) == (method, wanted, body)
+        all_headers = form if headers == "form" else headers
+        assert (request.method, request.headers, request.body) == (method, all_headers, body)
 
 
 def test_get_moves_the_data_into_the_address():

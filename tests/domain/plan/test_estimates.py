@@ -3,14 +3,13 @@
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_test
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.presentation.cost_words import cost_notes
+from tests.domain.plan.reading import read
 
 NEW, KEEP_ALIVE = ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE
 
 
 def plan(warm_up_s=0, **load) -> Plan:
-    return Plan.from_json(
-        {"steps": [{"method": "GET", "path": "/"}], "load": load, "warm_up_s": warm_up_s}
-    )
+    return read(load=load, warm_up_s=warm_up_s)
 
 
 def hundred_over_ten() -> Plan:
@@ -30,8 +29,8 @@ def test_it_sums_the_runs_and_the_pauses_between_them():
 
 
 def test_the_warm_up_takes_time_but_gives_no_requests():
-    found = estimate_test(plan(warm_up_s=10, model="open", rate_per_s=50, duration_s=60), NEW, 0, 1)
-    assert (found.duration_s, found.requests) == (70, 3000)
+    cost = estimate_test(plan(warm_up_s=10, model="open", rate_per_s=50, duration_s=60), NEW, 0, 1)
+    assert (cost.duration_s, cost.requests) == (70, 3000)
 
 
 def test_sessions_are_told_by_flow_where_their_number_is_known():
@@ -45,7 +44,7 @@ def test_sessions_are_told_by_flow_where_their_number_is_known():
             {"name": "buy", "share": 1, "steps": 1},
         ]
         steps = [{"path": "/"}, {"path": "/list"}, {"path": "/pay"}]
-        shop = Plan.from_json({"steps": steps, "load": load, "flows": flows})
+        shop = read(steps=steps, load=load, flows=flows)
         cost = estimate((shop, KEEP_ALIVE), repeats=2)
         assert tuple(cost.sessions.values()) == tuple(2 * n for n in sessions)
         assert cost.most_in_a_run == requests
@@ -110,17 +109,16 @@ SESSIONS = {"model": "open", "rate_per_s": 10, "duration_s": 30, "arrival_unit":
 
 
 def sessions(**session) -> Plan:
-    spec = {"steps": [{"method": "GET", "path": "/"}], "load": SESSIONS, "session": session}
-    return Plan.from_json(spec)
+    return read(load=SESSIONS, session=session)
 
 
 def test_sessions_have_all_their_requests_and_as_many_connections_as_they_may_open():
     plan = sessions(calls_per_session=6, burst_length=3, connections_per_session=2)
-    kept, new = (estimate_test(plan, mode, 60, 1) for mode in (KEEP_ALIVE, NEW))
-    assert kept.requests == new.requests == 1800
-    assert (kept.ports, new.ports) == (600, 1800)
+    same, new = (estimate_test(plan, mode, 60, 1) for mode in (KEEP_ALIVE, NEW))
+    assert same.requests == new.requests == 1800
+    assert (same.ports, new.ports) == (600, 1800)
     # Within 30 s none may have answered.
-    assert kept.descriptors == 300 * 2 + 64
+    assert same.descriptors == 300 * 2 + 64
 
 
 def test_sessions_that_think_for_long_stay_open_for_long():
@@ -133,8 +131,8 @@ def test_sessions_that_think_for_long_stay_open_for_long():
 
 def test_connections_that_arrive_or_that_a_window_opens_may_make_several_calls():
     load = SESSIONS | {"arrival_unit": "connection"}
-    spec = {"steps": [{"method": "GET", "path": "/"}], "session": {"calls_per_connection": 4}}
-    found = estimate_test(Plan.from_json(spec | {"load": load}), KEEP_ALIVE, 60, 1)
-    assert (found.requests, found.ports) == (1200, 300)
+    session = {"calls_per_connection": 4}
+    cost = estimate_test(read(load=load, session=session), KEEP_ALIVE, 60, 1)
+    assert (cost.requests, cost.ports) == (1200, 300)
     window = {"model": "window", "low": 2, "high": 4, "requests": 50}
-    assert estimate_test(Plan.from_json(spec | {"load": window}), NEW, 60, 1).requests == 200
+    assert estimate_test(read(load=window, session=session), NEW, 60, 1).requests == 200

@@ -20,33 +20,33 @@ def plan_of(*steps, **fields) -> Plan:
 
 def test_it_is_the_first_step_with_the_statuses_that_the_plan_expects():
     login = {"method": "POST", "path": "/login/", "headers": [["X-A", "1"]], "body": "user=ann"}
-    asked = first_request(plan_of(login, {"path": "/cart"}, expected_status=["302"]))
-    assert (asked["method"], asked["path"], asked["body"]) == ("POST", "/login/", "user=ann")
-    assert asked["headers"] == [["X-A", "1"]]
-    assert asked["expected_status"] == ["302"]
+    request = first_request(plan_of(login, {"path": "/cart"}, expected_status=["302"]))
+    assert (request["method"], request["path"], request["body"]) == ("POST", "/login/", "user=ann")
+    assert request["headers"] == [["X-A", "1"]]
+    assert request["expected_status"] == ["302"]
 
 
 def test_it_has_the_values_of_the_first_row_and_none_of_later_replies():
     extract = [{"name": "token", "from": "body", "pattern": "t=(.)"}]
     step = {"path": "/p/${item}?t=${token}", "extract": extract}
-    asked = first_request(plan_of(step, variables={"csv": "item\n7 up\n8"}))
-    assert asked["path"] == "/p/7%20up?t="
+    request = first_request(plan_of(step, variables={"csv": "item\n7 up\n8"}))
+    assert request["path"] == "/p/7%20up?t="
 
 
 def test_it_has_the_checks_of_its_step_and_needs_the_values_that_later_steps_need():
     extract = [{"name": name, "from": "json", "pattern": f"$.{name}"} for name in ("id", "spare")]
     first = {"path": "/a", "extract": extract, "checks": [{"kind": "text", "value": "ok"}]}
-    asked = first_request(plan_of(first, {"path": "/item/${id}"}))
-    assert asked["checks"] == first["checks"]
-    assert [each.get("may_miss", False) for each in asked["extract"]] == [False, True]
+    request = first_request(plan_of(first, {"path": "/item/${id}"}))
+    assert request["checks"] == first["checks"]
+    assert [each.get("may_miss", False) for each in request["extract"]] == [False, True]
     plain = first_request(plan_of({"path": "/"}))
     assert not plain.keys() & {"checks", "extract"}
 
 
 def test_it_waits_as_long_as_the_plan_but_nobody_waits_ten_minutes():
     limits = {"connect_s": 2, "tls_s": 3, "total_s": 600}
-    asked = first_request(plan_of(timeouts=limits))
-    assert asked["timeouts"] == {"connect_s": 2, "tls_s": 3, "total_s": 30}
+    request = first_request(plan_of(timeouts=limits))
+    assert request["timeouts"] == {"connect_s": 2, "tls_s": 3, "total_s": 30}
 
 
 def websocket_plan(**exchange) -> Plan:
@@ -60,16 +60,16 @@ def test_of_a_websocket_plan_it_is_a_connection_with_the_scenario_and_one_messag
     plan = websocket_plan(
         **opening, scenario=scenario, texts=["hi ${room}", "bye"], messages=90, rate_per_s=5
     )
-    asked = first_request(plan)
-    assert {name: asked[name] for name in opening} == opening
-    said = asked["exchange"]
-    assert said["scenario"] == ["send: join blue", "expect: text: blue", "wait: 1"]
-    assert (said["texts"], said["messages"], said["rate_per_s"]) == (["hi blue"], 1, None)
+    request = first_request(plan)
+    assert {name: request[name] for name in opening} == opening
+    talk = request["exchange"]
+    assert talk["scenario"] == ["send: join blue", "expect: text: blue", "wait: 1"]
+    assert (talk["texts"], talk["messages"], talk["rate_per_s"]) == (["hi blue"], 1, None)
 
 
 def test_a_scenario_with_long_pauses_is_not_tried():
-    said = first_request(websocket_plan(scenario=["send: a", "wait: 6"], messages=9))["exchange"]
-    assert (said["scenario"], said["messages"]) == ([], 0)
+    talk = first_request(websocket_plan(scenario=["send: a", "wait: 6"], messages=9))["exchange"]
+    assert (talk["scenario"], talk["messages"]) == ([], 0)
 
 
 def test_own_messages_may_change_something():

@@ -7,7 +7,6 @@ import pytest
 
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.flows import flow_order, parse_flow, requests_of
-from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import stored_session
 from campaigns.domain.plan.turns import why_not_in_turns
@@ -20,15 +19,15 @@ SESSIONS = {"model": "open", "rate_per_s": 10, "requests": 100, "arrival_unit": 
 TOKEN = {"name": "token", "from": "body", "pattern": "(x)"}
 
 
-def flows(*given, **more):
-    return {"steps": STEPS, "flows": list(given), **more}
+def flows(*parts, **more):
+    return {"steps": STEPS, "flows": list(parts), **more}
 
 
 SHOP = flows(BROWSE, BUY)
 
 
 def test_it_survives_being_stored():
-    for given in [
+    for spec in [
         SHOP,
         SHOP | {"load": SESSIONS},
         SHOP | {"load": {"model": "sequential", "requests": 10}},
@@ -37,12 +36,12 @@ def test_it_survives_being_stored():
         SHOP | {"thresholds": [{"metric": "session_p95", "limit": 9, "unit": "s", "flow": "buy"}]},
         flows({"name": "all", "share": 0.5, "steps": 4}),
     ]:
-        plan = read(**given)
+        plan = read(**spec)
         assert Plan.from_json(plan.to_json()) == plan
 
 
 def test_what_makes_no_sense_is_refused_in_words():
-    for given, field in [
+    for spec, field in [
         (flows(BROWSE), "flows"),
         (flows(BROWSE, BUY | {"name": "Browse"}), "flows"),
         (flows(BROWSE, BUY | {"share": 0.0001}), "flows"),
@@ -76,7 +75,7 @@ def test_what_makes_no_sense_is_refused_in_words():
             "flows.1",
         ),
     ]:
-        assert list(faults(**given)) == [field]
+        assert list(faults(**spec)) == [field]
 
 
 def test_after_any_number_of_sessions_each_flow_has_had_its_share_rounded_down_or_up():
@@ -108,20 +107,15 @@ def test_requests_are_told_where_no_seed_decides_them():
 
 def test_a_session_may_take_as_long_as_its_longest_flow():
     plan, longer = read(**SHOP, load=SESSIONS), read(**SHOP, load=SESSIONS).to_json()
-    stored = stored_session(longer["session"], longer["flows"])
-    assert stored == plan.longest_session
+    session = stored_session(longer["session"], longer["flows"])
+    assert session == plan.longest_session
     alone = longest_run_s(plan.load, plan.timeouts, 0, session=plan.session)
-    assert longest_run_s(plan.load, plan.timeouts, 0, session=stored) == alone + 60
+    assert longest_run_s(plan.load, plan.timeouts, 0, session=session) == alone + 60
 
 
 def test_flows_of_arriving_sessions_can_be_cut_into_turns_and_those_of_a_closed_load_cannot():
     assert not why_not_in_turns(read(**SHOP, load=SESSIONS))
     assert "Let sessions arrive" in why_not_in_turns(read(**SHOP))
-
-
-def test_injectors_without_flows_get_plans_that_have_none():
-    assert "flows" not in ordered_plan(read().to_json())
-    assert "flows" in ordered_plan(read(**SHOP).to_json())
 
 
 def test_a_flow_is_written_in_a_line():

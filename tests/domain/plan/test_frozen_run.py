@@ -7,6 +7,7 @@ from campaigns.domain.plan.frozen_run import FrozenRun, ordered_plan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions
+from tests.domain.plan.reading import STEP, faults, read
 from tests.values import plan_spec
 
 STORED = {
@@ -33,17 +34,17 @@ def test_it_is_read_back_as_it_was_stored():
 
 
 def test_it_says_what_was_sent_where():
-    frozen = FrozenRun.from_json(STORED)
-    assert (frozen.plan_label, frozen.arm_label) == ("checkout v3", "HTTPS keep-alive")
-    assert frozen.endpoint == Origin("https", "::1", 8443, False, TlsOptions(max_version="1.2"))
-    assert str(frozen.endpoint) == "https://[::1]:8443"
-    assert (frozen.endpoint.is_tls, frozen.endpoint.is_websocket) == (True, False)
+    run = FrozenRun.from_json(STORED)
+    assert (run.plan_label, run.arm_label) == ("checkout v3", "HTTPS keep-alive")
+    assert run.endpoint == Origin("https", "::1", 8443, False, TlsOptions(max_version="1.2"))
+    assert str(run.endpoint) == "https://[::1]:8443"
+    assert (run.endpoint.is_tls, run.endpoint.is_websocket) == (True, False)
 
 
 def test_its_plan_is_read_once_and_only_where_it_is_asked_for():
-    frozen = FrozenRun.from_json(STORED)
-    assert frozen.plan is frozen.plan
-    assert (frozen.plan.load.requests, frozen.is_exchange) == (3, False)
+    run = FrozenRun.from_json(STORED)
+    assert run.plan is run.plan
+    assert (run.plan.load.requests, run.is_exchange) == (3, False)
     unreadable = FrozenRun.from_json(STORED | {"plan": {"load": {}}})
     assert unreadable.plan_label == "checkout v3"
     with pytest.raises(InvalidPlan):
@@ -60,50 +61,42 @@ BEGAN_WITH = {
 
 
 def test_later_fields_that_ask_for_nothing_are_left_out():
-    ordered = ordered_plan(PLAN)
-    assert "shares" not in ordered["load"]
-    assert "retry_on_failure" not in ordered["session"]
-    assert Plan.from_json(ordered) == Plan.from_json(PLAN)
+    order = ordered_plan(PLAN)
+    assert "shares" not in order["load"]
+    assert "retry_on_failure" not in order["session"]
+    assert "generators" not in order["variables"]
+    assert Plan.from_json(order) == Plan.from_json(PLAN)
 
 
 def test_one_that_asks_for_something_is_there():
     for part, field, value in [("load", "shares", [2, 1]), ("session", "retry_on_failure", True)]:
         plan = PLAN | {part: PLAN[part] | {field: value}}
         assert ordered_plan(plan)[part][field] == value
+    flows = [{"name": name, "share": 1, "steps": 1} for name in ("browse", "buy")]
+    for field, spec in [
+        ("streams", {"http_version": "2", "streams": 8}),
+        ("redirects", {"redirects": "all"}),
+        ("flows", {"flows": flows, "steps": [STEP, STEP]}),
+    ]:
+        assert ordered_plan(read(**spec).to_json())[field] == spec[field]
 
 
 def test_whatever_protocol_1_began_with_is_always_there():
-    ordered = ordered_plan(PLAN)
-    assert ordered["load"]["stages"] == []
-    assert ordered["session"]["cookies"] is False
-    assert ordered.keys() == BEGAN_WITH
+    order = ordered_plan(PLAN)
+    assert order["load"]["stages"] == []
+    assert order["session"]["cookies"] is False
+    assert order.keys() == BEGAN_WITH
 
 
 def test_plans_that_were_stored_before_a_field_came_are_ordered_as_they_are():
-    stored = PLAN | {"load": {"model": "closed", "connections": 4, "requests": 9}}
-    assert ordered_plan(stored)["load"] == stored["load"]
+    old = PLAN | {"load": {"model": "closed", "connections": 4, "requests": 9}}
+    assert ordered_plan(old)["load"] == old["load"]
 
 
 WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 5}
 ARRIVING = {"model": "open", "rate_per_s": 1, "requests": 2}
 CONNECTIONS = ARRIVING | {"arrival_unit": "connection"}
 SESSIONS = ARRIVING | {"arrival_unit": "session"}
-CLOSED = {"model": "closed", "connections": 4, "requests": 100}
-
-
-def plan_of(**spec):
-    return Plan.from_json(plan_spec() | {"load": CLOSED} | spec)
-
-
-def faults_of(**spec):
-    with pytest.raises(InvalidPlan) as invalid:
-        plan_of(**spec)
-    return invalid.value.errors
-
-
-def test_an_older_injector_still_gets_plans_without_streams():
-    assert "streams" not in ordered_plan(plan_of().to_json())
-    assert ordered_plan(plan_of(http_version="2", streams=8).to_json())["streams"] == 8
 
 
 def test_what_a_version_cannot_do_is_said_at_its_field():
@@ -119,7 +112,7 @@ def test_what_a_version_cannot_do_is_said_at_its_field():
         ("streams", {"load": WINDOW, "session": {"calls_per_connection": 5}, "streams": 2}),
         ("streams", {"load": SESSIONS, "session": {"calls_per_session": 5}, "streams": 2}),
     ]:
-        assert field in faults_of(**{"http_version": "2"} | spec)
+        assert field in faults(**{"http_version": "2"} | spec)
 
 
 def test_every_load_model_takes_http_2():
@@ -136,4 +129,4 @@ def test_every_load_model_takes_http_2():
         },
         {"load": SESSIONS, "session": {"calls_per_session": 4, "burst_length": 4}, "streams": 4},
     ]:
-        assert plan_of(http_version="2", **spec).http_version == "2"
+        assert read(http_version="2", **spec).http_version == "2"

@@ -138,33 +138,30 @@ def test_what_is_wrong_is_at_its_field():
 
 def test_a_duration_that_is_refused_does_not_count_as_missing_too():
     for duration_s in [0, -1, float("nan"), "soon"]:
-        with pytest.raises(InvalidPlan) as refused:
-            read(load={"model": "closed", "connections": 1, "duration_s": duration_s})
-        assert list(refused.value.errors) == ["load.duration_s"]
+        errors = faults(load={"model": "closed", "connections": 1, "duration_s": duration_s})
+        assert list(errors) == ["load.duration_s"]
 
 
 def test_times_and_rates_are_read_with_units_and_kept_as_numbers():
     load = {"model": "open", "rate_per_s": "30/min", "duration_s": "2h"}
-    stored = Plan.from_json({"steps": [STEP], "load": load, "warm_up_s": "2min"}).to_json()
-    assert (stored["load"]["rate_per_s"], stored["load"]["duration_s"]) == (0.5, 7200)
-    assert stored["warm_up_s"] == 120
+    spec = read(load=load, warm_up_s="2min").to_json()
+    assert (spec["load"]["rate_per_s"], spec["load"]["duration_s"]) == (0.5, 7200)
+    assert spec["warm_up_s"] == 120
     stages = [{"duration_s": "1min", "from_per_s": "60/min"}]
-    staged = Plan.from_json({"steps": [STEP], "load": {"model": "open", "stages": stages}})
-    assert (staged.load.stages[0].duration_s, staged.load.stages[0].from_per_s) == (60, 1)
+    (stage,) = read(load={"model": "open", "stages": stages}).load.stages
+    assert (stage.duration_s, stage.from_per_s) == (60, 1)
 
 
 def test_a_text_without_a_unit_that_fits_is_no_number():
     for duration_s in ["2x", "5", "1/s", ""]:
         load = {"model": "open", "rate_per_s": 1, "duration_s": duration_s}
-        with pytest.raises(InvalidPlan) as refusal:
-            Plan.from_json({"steps": [STEP], "load": load})
-        assert any(path.startswith("load") for path in refusal.value.errors)
+        assert any(path.startswith("load") for path in faults(load=load))
 
 
 def test_a_number_that_nothing_can_compute_with_is_refused_like_any_other():
     for number in [float("inf"), float("-inf"), 10**400, -(10**400)]:
-        refused = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
-        assert refused.keys() == {"load.connections", "timeouts.total_s"}
+        errors = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
+        assert errors.keys() == {"load.connections", "timeouts.total_s"}
 
 
 def test_it_says_everything_at_once():
@@ -225,8 +222,8 @@ def test_the_headers_of_a_step_are_counted_before_they_are_read():
 
 
 def test_statuses_are_expected_by_class():
-    for status, expected in [(200, True), (304, True), (404, False)]:
-        assert read().status_is_expected(status) == expected
+    for status, is_ok in [(200, True), (304, True), (404, False)]:
+        assert read().status_is_expected(status) == is_ok
 
 
 def test_a_step_is_called_by_its_method_and_its_path_without_the_query():

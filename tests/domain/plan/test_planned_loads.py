@@ -49,9 +49,9 @@ def test_a_load_plans_its_requests_and_its_duration():
         ({"model": "closed", "connections": 5, "duration_s": 30}, None, 30),
         ({"model": "sequential", "duration_s": 30}, None, 30),
     ]:
-        stored = stored_load(load)
-        assert planned_arrivals(stored) == arrivals
-        assert planned_duration_s(stored) == duration_s
+        plan = stored_load(load)
+        assert planned_arrivals(plan) == arrivals
+        assert planned_duration_s(plan) == duration_s
 
 
 STAGES = [

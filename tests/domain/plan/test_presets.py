@@ -86,8 +86,8 @@ def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
 
 
 def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit():
-    for changed in [{"connections": 1}, {"duration_s": None, "requests": 1000}]:
+    for change in [{"connections": 1}, {"duration_s": None, "requests": 1000}]:
         capacity = PRESETS["capacity"].spec
         assert Plan.from_json(capacity).seeks_limit
-        spec = capacity | {"load": capacity["load"] | changed}
+        spec = capacity | {"load": capacity["load"] | change}
         assert not Plan.from_json(spec).seeks_limit

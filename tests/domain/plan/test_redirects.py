@@ -2,23 +2,15 @@
 
 import pytest
 
-from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.frozen_run import ordered_plan
-from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS
-from campaigns.domain.plan.step import Redirects, Url
+from campaigns.domain.plan.step import Url
 from campaigns.domain.plan.typed_request import first_request
-from tests.values import plan_spec
+from tests.domain.plan.reading import faults, read
 
 pytestmark = pytest.mark.pure
 
 FROM = Url("https", "shop.example", 8443, "/a/b?x=1")
-CLOSED = {"model": "closed", "connections": 4, "requests": 100}
 ARRIVING = {"model": "open", "rate_per_s": 1, "requests": 2}
-
-
-def plan_of(**spec):
-    return Plan.from_json(plan_spec() | {"load": CLOSED} | spec)
 
 
 def test_a_location_is_read_as_a_browser_does():
@@ -70,22 +62,13 @@ def test_what_cannot_follow_is_said_at_its_field():
         {"redirects": "all", "load": ARRIVING | {"arrival_unit": "connection"}},
         {"redirects": "some"},
     ]:
-        steps = [{"method": "GET", "path": "/"}]
-        with pytest.raises(InvalidPlan) as invalid:
-            plan_of(steps=steps, **spec)
-        assert list(invalid.value.errors) == ["redirects"]
-
-
-def test_an_older_plan_follows_none_and_an_older_injector_gets_it():
-    assert plan_of().redirects == Redirects.OFF
-    assert "redirects" not in ordered_plan(plan_of().to_json())
-    assert ordered_plan(plan_of(redirects="all").to_json())["redirects"] == "all"
+        assert list(faults(**spec)) == ["redirects"]
 
 
 def test_the_first_request_follows_as_the_plan_does():
-    asked = first_request(plan_of(redirects="same_origin", session={"cookies": True}))
-    assert (asked["redirects"], asked["cookies"]) == ("same_origin", True)
-    assert "redirects" not in first_request(plan_of())
+    request = first_request(read(redirects="same_origin", session={"cookies": True}))
+    assert (request["redirects"], request["cookies"]) == ("same_origin", True)
+    assert "redirects" not in first_request(read())
 
 
 def test_http_that_redirects_to_https_is_not_compared_with_itself():

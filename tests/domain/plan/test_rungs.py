@@ -17,7 +17,7 @@ from campaigns.domain.plan.tls_options import TlsOptions
 from tests.values import plan_spec
 
 
-def spoken(scheme="https", mode="new", load=None, http="1.1", streams=1, **tls):
+def speech(scheme="https", mode="new", load=None, http="1.1", streams=1, **tls):
     plan = Plan.from_json(plan_spec(**(load or {})) | {"http_version": http, "streams": streams})
     return spoken_by(Origin(scheme, "a", 1, tls=TlsOptions(**tls).resolved()), mode, plan)
 
@@ -32,27 +32,27 @@ def test_a_profile_is_read_as_what_it_offers_first():
         ({"profile": "browser"}, "1.3", True, "as a browser"),
         ({"profile": "ecdsa"}, "1.3", True, "ECDSA"),
     ]:
-        rung = spoken(**tls)
-        assert (rung.tls, rung.is_hybrid, rung.profile) == (newest, is_hybrid, profile)
+        speech_ = speech(**tls)
+        assert (speech_.tls, speech_.is_hybrid, speech_.profile) == (newest, is_hybrid, profile)
 
 
 def test_the_order_of_rungs_is_that_of_the_ladder():
     ladder = [
-        spoken("http"),
-        spoken(profile="tls12"),
-        spoken(profile="classical"),
-        spoken(),
-        spoken(mode="resumed"),
-        spoken(mode="resumed", http="2"),
+        speech("http"),
+        speech(profile="tls12"),
+        speech(profile="classical"),
+        speech(),
+        speech(mode="resumed"),
+        speech(mode="resumed", http="2"),
     ]
     assert sorted(set(ladder)) == ladder
 
 
 def test_several_streams_bring_as_many_connections_beside_them():
-    closed = {"model": "closed", "duration_s": 10}
-    streams = spoken(http="2", streams=32, load={**closed, "connections": 1})
-    connections = spoken(load={**closed, "connections": 32})
-    alone = spoken(mode="keep-alive")
+    flat_out = {"model": "closed", "duration_s": 10}
+    streams = speech(http="2", streams=32, load={**flat_out, "connections": 1})
+    connections = speech(load={**flat_out, "connections": 32})
+    alone = speech(mode="keep-alive")
     assert section_of(streams, "keep-alive", has_many=True) == Section.MANY
     assert section_of(connections, "keep-alive", has_many=True) == Section.MANY
     assert section_of(connections, "keep-alive", has_many=False) == Section.KEPT
@@ -61,19 +61,19 @@ def test_several_streams_bring_as_many_connections_beside_them():
 
 def test_only_what_tls_and_http_tell_apart_is_a_ladder():
     for rungs, is_one in [
-        ([spoken("http"), spoken(), spoken(mode="resumed")], False),
-        ([spoken("http"), spoken(), spoken(profile="tls12")], True),
-        ([spoken(), spoken(http="2")], True),
-        ([spoken("http"), spoken(), spoken(), spoken(profile="tls12")], False),
+        ([speech("http"), speech(), speech(mode="resumed")], False),
+        ([speech("http"), speech(), speech(profile="tls12")], True),
+        ([speech(), speech(http="2")], True),
+        ([speech("http"), speech(), speech(), speech(profile="tls12")], False),
     ]:
         assert is_ladder([(Section.NEW, each) for each in rungs]) is is_one
 
 
 def test_each_offered_rung_stands_where_it_says_and_speaks_as_no_other():
-    seen = set()
+    places = set()
     for rung in RUNGS.values():
         load = {"model": "closed", "connections": rung.connections, "duration_s": 1}
-        found = spoken(
+        words = speech(
             rung.scheme,
             str(rung.mode),
             load if rung.connections else None,
@@ -81,10 +81,10 @@ def test_each_offered_rung_stands_where_it_says_and_speaks_as_no_other():
             rung.streams,
             profile=rung.profile,
         )
-        assert section_of(found, rung.mode, has_many=True) == rung.section
-        assert (found.http == HttpVersion.HTTP_2) == ("HTTP/2" in rung.title)
-        seen.add((rung.section, found))
-    assert len(seen) == len(RUNGS)
+        assert section_of(words, rung.mode, has_many=True) == rung.section
+        assert (words.http == HttpVersion.HTTP_2) == ("HTTP/2" in rung.title)
+        places.add((rung.section, words))
+    assert len(places) == len(RUNGS)
 
 
 PLAN = Plan.from_json(plan_spec(model="over", requests=100, over_s=8))
@@ -104,15 +104,15 @@ def test_many_at_once_is_a_load_of_its_own():
 
 def test_an_estimate_has_every_rung_that_can_send_the_plan():
     rungs = [RUNGS[key] for key in ("new-http", "new-http2", "many-http1")]
-    found = estimate_ladder(PLAN, rungs, repeats=3, pause_s=0)
-    assert (found.n_tests, found.n_runs) == (3, 9)
-    assert found.duration_s == 3 * (8 + 8 + AT_ONCE_S) + 9 * 2
+    cost = estimate_ladder(PLAN, rungs, repeats=3, pause_s=0)
+    assert (cost.n_tests, cost.n_runs) == (3, 9)
+    assert cost.duration_s == 3 * (8 + 8 + AT_ONCE_S) + 9 * 2
 
 
 def test_a_rung_that_cannot_send_it_takes_nothing():
-    closed = plan_spec(model="closed", connections=1, requests=10)
+    flat_out = plan_spec(model="closed", connections=1, requests=10)
     plan = Plan.from_json(
-        closed | {"connection_mode": "keep-alive", "session": {"pipeline_depth": 4},
+        flat_out | {"connection_mode": "keep-alive", "session": {"pipeline_depth": 4},
                   "steps": [{"method": "GET", "path": "/"}]}
     )  # fmt: skip
     rungs = [RUNGS["kept-http"], RUNGS["kept-http2"]]

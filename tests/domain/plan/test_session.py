@@ -17,7 +17,7 @@ def test_it_survives_being_stored():
     several = {"calls_per_session": 5, "burst_length": 5, "connections_per_session": 4}
     each = {"calls_per_connection": 6, "burst_length": 3, "think_time": thinks}
     row = {"variables": {"csv": "id\n1"}, "steps": [{"method": "GET", "path": "/${id}"}]}
-    for given in [
+    for spec in [
         {"session": {"calls_per_connection": 5, "burst_length": 5, "first_call_alone": False}},
         {"session": {"think_time": {"kind": "constant", "mean_s": 0.5}, "cookies": True}},
         {"session": {"think_time": {"kind": "uniform", "min_s": 1, "max_s": 3}}},
@@ -32,7 +32,7 @@ def test_it_survives_being_stored():
         {"load": WINDOW, "session": {**each, "cookies": True}},
         {"load": WINDOW, **row},
     ]:
-        plan = read(**given)
+        plan = read(**spec)
         assert Plan.from_json(plan.to_json()) == plan
 
 
@@ -41,7 +41,7 @@ def think(**fields):
 
 
 def test_what_cannot_be_is_refused_at_its_field():
-    for given, field in [
+    for spec, field in [
         ({"session": {"connections_per_session": 4}}, "session.connections_per_session"),
         ({"session": {"calls_per_connection": -1}}, "session.calls_per_connection"),
         ({"session": {"calls_per_connection": 2, "burst_length": 3}}, "session.burst_length"),
@@ -135,7 +135,7 @@ def test_what_cannot_be_is_refused_at_its_field():
             "auth.kind",
         ),
     ]:
-        assert field in faults(**given)
+        assert field in faults(**spec)
 
 
 def test_what_arrives_brings_so_many_calls():

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.arrivals import (
     LoadSlice,
     connections_of,
@@ -23,6 +22,7 @@ from campaigns.domain.plan.load import Load, Model, shares_of_text
 from campaigns.domain.plan.load_rules import largest_share, load_for
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import OrderKind, StepOrder
+from tests.domain.plan.reading import faults
 from tests.values import plan_spec
 
 WEIGHTS = st.lists(st.integers(1, 100), min_size=2, max_size=12).map(tuple)
@@ -42,9 +42,9 @@ def test_half_of_the_arrivals_are_the_first_one_s_evenly_spread():
 @given(first=st.integers(-50, 50), length=st.integers(0, 90))
 def test_equal_weights_take_turns_as_no_weights_do(weights, first, length):
     for index in range(3):
-        plain, weighted = LoadSlice(index, 3), LoadSlice(index, 3, weights)
-        assert list(weighted.own(first, first + length)) == list(plain.own(first, first + length))
-        assert list(islice(weighted.all(), 9)) == list(islice(plain.all(), 9))
+        plain, alike = LoadSlice(index, 3), LoadSlice(index, 3, weights)
+        assert list(alike.own(first, first + length)) == list(plain.own(first, first + length))
+        assert list(islice(alike.all(), 9)) == list(islice(plain.all(), 9))
 
 
 @given(WEIGHTS, st.integers(-300, 300), st.integers(0, 400))
@@ -142,8 +142,8 @@ def test_several_that_send_one_after_another_are_as_many_connections():
 
 
 def test_a_load_of_all_injectors_together_stays_as_it_is():
-    shared = load(model="closed", connections=12, requests=600)
-    assert load_for(shared, 12) is shared
+    whole = load(model="closed", connections=12, requests=600)
+    assert load_for(whole, 12) is whole
 
 
 def test_the_busiest_injector_has_the_largest_share():
@@ -179,17 +179,6 @@ def test_a_load_of_each_injector_can_always_be_shared():
 
 
 STEPS = [{"method": "GET", "path": f"/{name}"} for name in "abc"]
-LOAD = {"model": "sequential", "requests": 9}
-
-
-def read(**order):
-    return Plan.from_json({"steps": STEPS, "load": LOAD, "order": order}).order
-
-
-def fault(**order):
-    with pytest.raises(InvalidPlan) as refusal:
-        read(**order)
-    return refusal.value.errors
 
 
 def steps(order: StepOrder, numbers, seed: int = 7) -> list[int]:
@@ -207,16 +196,16 @@ def test_blocks_send_one_step_many_times_before_the_next():
 
 def test_random_steps_are_even_and_follow_from_the_seed():
     order = StepOrder(OrderKind.RANDOM)
-    drawn = steps(order, range(30_000))
-    assert drawn == steps(order, range(30_000))
-    assert drawn != steps(order, range(30_000), seed=8)
-    assert all(abs(count - 10_000) < 400 for count in Counter(drawn).values())
+    draws = steps(order, range(30_000))
+    assert draws == steps(order, range(30_000))
+    assert draws != steps(order, range(30_000), seed=8)
+    assert all(abs(count - 10_000) < 400 for count in Counter(draws).values())
 
 
 def test_weights_decide_how_often_and_a_weight_of_nothing_never():
-    drawn = Counter(steps(StepOrder(OrderKind.WEIGHTED, weights=(3.0, 0.0, 1.0)), range(40_000)))
-    assert abs(drawn[0] - 30_000) < 500
-    assert drawn[1] == 0
+    counts = Counter(steps(StepOrder(OrderKind.WEIGHTED, weights=(3.0, 0.0, 1.0)), range(40_000)))
+    assert abs(counts[0] - 30_000) < 500
+    assert counts[1] == 0
 
 
 def test_each_of_two_injectors_draws_its_half_of_the_one_stream():
@@ -239,4 +228,4 @@ def test_a_wrong_order_is_refused_at_its_field():
         ({"kind": "blocks", "block_repeat": 0}, "order.block_repeat"),
         ({"every": 2}, "order.every"),
     ]:
-        assert field in fault(**order)
+        assert field in faults(steps=STEPS, order=order)

@@ -22,8 +22,8 @@ NS = 1_000_000_000
 UP_AND_DOWN = (Stage(30, 10, 10), Stage(60, 10, 50), Stage(5, 0, 0), Stage(30, 50, 0))
 
 
-def load_of(*stages, **given):
-    return Load(Model.OPEN, stages=stages, **given)
+def load_of(*stages, **fields):
+    return Load(Model.OPEN, stages=stages, **fields)
 
 
 def test_the_number_of_arrivals_is_the_exact_integral():
@@ -95,7 +95,7 @@ def test_random_arrivals_follow_the_rate():
 
 
 def test_stages_are_read_as_they_are_typed():
-    for text, expected in [
+    for text, stages in [
         ("30: 10", [(30, 10, 10)]),
         ("30s:10/s", [(30, 10, 10)]),
         ("500ms: 10, 2min: 30-60/min", [(0.5, 10, 10), (120, 0.5, 1)]),
@@ -105,7 +105,7 @@ def test_stages_are_read_as_they_are_typed():
     ]:
         names = ("duration_s", "from_per_s", "to_per_s")
         read = stages_of_text(text)
-        assert read == [dict(zip(names, each, strict=True)) for each in expected]
+        assert read == [dict(zip(names, each, strict=True)) for each in stages]
         assert stages_of_text(text_of_stages(read)) == read
 
 
@@ -118,7 +118,7 @@ STAGE = {"duration_s": 5, "from_per_s": 2}
 
 
 def test_what_is_wrong_with_stages_is_at_its_field():
-    for given_, field in [
+    for fields, field in [
         ({"stages": "30: 10"}, "stages"),
         ({"stages": ["often"]}, "stages"),
         ({"stages": [STAGE, {"from_per_s": 1}]}, "stages"),
@@ -138,4 +138,4 @@ def test_what_is_wrong_with_stages_is_at_its_field():
         ),
         ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages"),
     ]:
-        assert f"load.{field}" in faults(load={"model": "open"} | given_)
+        assert f"load.{field}" in faults(load={"model": "open"} | fields)

@@ -36,14 +36,14 @@ def test_every_number_of_the_registry_can_be_swept_and_has_words():
 
 def test_the_plan_is_the_same_but_for_the_one_number():
     base = plan(model="open", rate_per_s=10, duration_s=10)
-    swept = swept_plan(base, "rate_per_s", 250.0)
-    assert swept.load.rate_per_s == 250
-    assert base.to_json() | {"load": base.load.to_json() | {"rate_per_s": 250.0}} == swept.to_json()
+    point = swept_plan(base, "rate_per_s", 250.0)
+    assert point.load.rate_per_s == 250
+    assert base.to_json() | {"load": base.load.to_json() | {"rate_per_s": 250.0}} == point.to_json()
 
 
 def test_whole_numbers_stay_whole():
-    swept = swept_plan(plan(model="closed", connections=2, duration_s=5), "connections", 8.0)
-    assert repr(swept.load.connections) == "8"
+    point = swept_plan(plan(model="closed", connections=2, duration_s=5), "connections", 8.0)
+    assert repr(point.load.connections) == "8"
 
 
 def test_a_value_that_the_plan_cannot_have_is_refused_with_its_reason():
@@ -59,9 +59,9 @@ def test_a_value_that_the_plan_cannot_have_is_refused_with_its_reason():
 
 
 def test_a_form_offers_only_numbers_that_one_of_its_plans_uses():
-    offered = {each.key for each in fields_used_by([plan(model="over", requests=10, over_s=1)])}
-    assert {"requests", "over_s", "session.calls_per_connection"} <= offered
-    assert not {"rate_per_s", "connections", "exchange.messages"} & offered
+    keys = {each.key for each in fields_used_by([plan(model="over", requests=10, over_s=1)])}
+    assert {"requests", "over_s", "session.calls_per_connection"} <= keys
+    assert not {"rate_per_s", "connections", "exchange.messages"} & keys
 
 
 def test_values_are_typed_as_a_list_or_as_a_range():

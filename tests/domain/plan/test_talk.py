@@ -4,6 +4,7 @@ import pytest
 
 from campaigns.domain.plan.exchange import longest_attempt_s
 from campaigns.domain.plan.plan import InvalidPlan, Plan
+from tests.domain.plan.reading import faults
 
 LOAD = {"model": "closed", "connections": 1, "requests": 1}
 
@@ -50,9 +51,7 @@ def test_what_cannot_be_read_is_refused_in_words():
         ("texts", "a", "Write a list of texts"),
         ("texts", ["a\nb"], "one line"),
     ]:
-        with pytest.raises(InvalidPlan) as refused:
-            plan_of(**{field: value})
-        assert words in refused.value.errors[f"exchange.{field}"]
+        assert words in faults(steps=[], exchange={field: value})[f"exchange.{field}"]
 
 
 def test_a_variable_of_a_text_must_be_a_column():

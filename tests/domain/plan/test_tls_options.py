@@ -17,8 +17,8 @@ from campaigns.domain.plan.tls_options import (
 from campaigns.domain.typed_text import JsonReader
 
 
-def faults_of(**given):
-    reader = JsonReader(given)
+def faults_of(**fields):
+    reader = JsonReader(fields)
     read_tls_options(reader)
     return reader.errors
 
@@ -52,26 +52,26 @@ def test_the_newest_version_is_not_older_than_the_oldest_or_than_the_profile():
 
 
 def test_a_fingerprint_is_read_as_browsers_and_openssl_write_it():
-    written = ":".join(["AB"] * 32)
-    assert read_tls_options(JsonReader({"fingerprint": written})).fingerprint == "ab" * 32
+    text = ":".join(["AB"] * 32)
+    assert read_tls_options(JsonReader({"fingerprint": text})).fingerprint == "ab" * 32
 
 
-def options(**given) -> TlsOptions:
-    reader = JsonReader(given)
-    found = read_tls_options(reader)
+def options(**fields) -> TlsOptions:
+    reader = JsonReader(fields)
+    tls = read_tls_options(reader)
     assert not reader.errors
-    return found
+    return tls
 
 
 def test_a_list_is_read_however_it_is_separated_and_spelled():
-    for typed in ["x25519, SECP256R1", "X25519:P-256", "X25519 P-256 X25519"]:
-        assert options(groups=typed).groups == "X25519:P-256"
+    for groups in ["x25519, SECP256R1", "X25519:P-256", "X25519 P-256 X25519"]:
+        assert options(groups=groups).groups == "X25519:P-256"
 
 
 def test_a_profile_sets_what_was_left_out_and_keeps_its_name():
-    resolved = options(profile="classical", min_version="1.3").resolved()
-    assert resolved == TlsOptions("1.3", profile="classical", groups="X25519:P-256:P-384")
-    assert resolved.resolved() == resolved
+    tls = options(profile="classical", min_version="1.3").resolved()
+    assert tls == TlsOptions("1.3", profile="classical", groups="X25519:P-256:P-384")
+    assert tls.resolved() == tls
 
 
 def test_what_a_profile_sets_can_be_replaced():
@@ -80,8 +80,8 @@ def test_what_a_profile_sets_can_be_replaced():
 
 def test_each_profile_can_be_read_back_from_what_it_stands_for():
     for key in PROFILES:
-        resolved = options(profile=key).resolved()
-        assert options(**resolved.to_json()) == resolved
+        tls = options(profile=key).resolved()
+        assert options(**tls.to_json()) == tls
 
 
 def test_tls_1_2_needs_a_group_that_it_has():
@@ -94,9 +94,9 @@ ENDPOINT = {"scheme": "https", "host": "shop.example", "port": 443}
 
 
 def faults_of_profile(name="our clients", **offers) -> dict[str, str]:
-    with pytest.raises(InvalidFields) as refused:
+    with pytest.raises(InvalidFields) as refusal:
         check_profile(name, **offers)
-    return refused.value.errors
+    return refusal.value.errors
 
 
 def test_only_what_differs_from_the_standard_profile_is_kept():
@@ -106,7 +106,7 @@ def test_only_what_differs_from_the_standard_profile_is_kept():
 
 
 def test_what_is_wrong_with_a_profile_is_at_its_field():
-    for given, field in [
+    for fields, field in [
         ({"name": "  "}, "name"),
         ({"name": "x" * 41}, "name"),
         ({"name": "TLS12"}, "name"),
@@ -119,7 +119,7 @@ def test_what_is_wrong_with_a_profile_is_at_its_field():
         ({"sni": "shop.example"}, "sni"),
         ({"profile": "browser"}, "profile"),
     ]:
-        assert field in faults_of_profile(**given)
+        assert field in faults_of_profile(**fields)
 
 
 def test_an_endpoint_names_it_as_it_names_any_other():
@@ -141,32 +141,32 @@ def test_an_endpoint_names_a_profile_of_the_project_and_goes_with_what_it_offers
 
 
 def test_what_is_resolved_keeps_values_and_name_without_the_profile():
-    resolved = TlsOptions(profile="our clients", groups="P-256").resolved(OURS)
-    assert resolved == TlsOptions(profile="our clients", groups="P-256", max_version="1.2")
-    assert resolved.resolved() == resolved
-    assert resolved.profile_name == "our clients"
-    assert "TLS 1.2 or older" in resolved.words()
+    tls = TlsOptions(profile="our clients", groups="P-256").resolved(OURS)
+    assert tls == TlsOptions(profile="our clients", groups="P-256", max_version="1.2")
+    assert tls.resolved() == tls
+    assert tls.profile_name == "our clients"
+    assert "TLS 1.2 or older" in tls.words()
 
 
 def test_it_is_a_rung_by_its_name():
-    rung = rung_of_profile(OURS)
-    assert (rung.title, rung.profile, rung.words) == ("our clients", "our clients", OURS.summary)
-    assert profile_of_rung(rung.key) == "our clients"
+    step = rung_of_profile(OURS)
+    assert (step.title, step.profile, step.words) == ("our clients", "our clients", OURS.summary)
+    assert profile_of_rung(step.key) == "our clients"
     assert profile_of_rung("new-rsa") == ""
 
 
 def test_the_first_group_has_a_key_share_and_beside_post_quantum_the_first_classical():
-    for groups, offered in [
+    for groups, with_shares in [
         ("X25519:P-256", "*X25519:P-256"),
         ("X25519MLKEM768:X25519:P-256", "*X25519MLKEM768:*X25519:P-256"),
         ("X25519MLKEM768:SecP256r1MLKEM768:P-256", "*X25519MLKEM768:SecP256r1MLKEM768:*P-256"),
         ("MLKEM768", "*MLKEM768"),
     ]:
-        assert with_key_shares(groups) == offered
+        assert with_key_shares(groups) == with_shares
 
 
 def test_a_group_is_called_as_in_lists_whatever_the_library_says():
-    for said, name in [
+    for text, name in [
         ("x25519", "X25519"),
         ("secp256r1", "P-256"),
         ("prime256v1", "P-256"),
@@ -174,7 +174,7 @@ def test_a_group_is_called_as_in_lists_whatever_the_library_says():
         ("brainpoolP256r1", "brainpoolP256r1"),
         ("", ""),
     ]:
-        assert group_name(said) == name
+        assert group_name(text) == name
 
 
 HTTP = {"scheme": "http", "host": "shop.example", "port": 80}
@@ -227,7 +227,7 @@ def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
 
 
 def test_too_much_too_little_and_the_same_twice_are_refused_at_their_field():
-    for given, field in [
+    for fields, field in [
         ({"name": "x" * 101}, "name"),
         ({"environment": [["CPU", "2"]] * 101}, "environment"),
         ({"environment": [["x" * 61, "2"]]}, "environment.0.label"),
@@ -236,7 +236,7 @@ def test_too_much_too_little_and_the_same_twice_are_refused_at_their_field():
         ({"endpoints": []}, "endpoints"),
         ({"endpoints": [HTTP, {**HTTP, "host": "SHOP.example"}]}, "endpoints.1.host"),
     ]:
-        assert errors_of(**given).keys() == {field}
+        assert errors_of(**fields).keys() == {field}
 
 
 NAMES = ["localhost", "shop.example", "10.0.0.5", "::1", "fd00::5", "a_b.example", "x1"]

@@ -25,27 +25,21 @@ FOUND = CapacityInterval(1850, 1790, 1910, 5)
 ONE = (SearchResult(1840, 1860, 12.0),)
 
 
-def said(
-    ending=Ending.FOUND,
-    capacity=None,
-    at_least=None,
-    below=None,
-    drift=0.0,
-    n=5,
-    live=False,
+def sentence(
+    ending=Ending.FOUND, capacity=None, at_least=None, below=None, drift=0.0, n=5, live=False
 ):
     answer = CapacityAnswer(ending, capacity, at_least, below, ONE * n, drift)
     return plain_text(search_sentence(answer, OBJECTIVE, is_going_on=live)).replace("\u202f", " ")
 
 
 def test_a_capacity_is_said_with_its_interval_and_its_searches():
-    assert said(capacity=FOUND) == (
+    assert sentence(capacity=FOUND) == (
         "1,850 requests/s (1,790 to 1,910, 5 searches) keep p95 below 300 ms."
     )
 
 
 def test_a_drift_is_no_steady_answer():
-    words = said(Ending.DRIFTED, FOUND, drift=-0.12)
+    words = sentence(Ending.DRIFTED, FOUND, drift=-0.12)
     assert words.startswith("No steady answer")
     assert "−12 %" in words
 
@@ -64,15 +58,15 @@ def test_a_capacity_that_was_not_found_has_bounds():
     assert capacity_text(answer, None) == "not steady"
 
 
-def p95(passed: bool) -> Verdict:
-    return Verdict("p95 < 300 ms", "p95", 300, "ms", 758, passed, None if passed else 3)
+def p95(is_kept: bool) -> Verdict:
+    return Verdict("p95 < 300 ms", "p95", 300, "ms", 758, is_kept, None if is_kept else 3)
 
 
 def test_a_failed_trial_has_the_rules_that_broke_and_what_the_target_did_not_keep_up_with():
     grew = JudgementReason("in_flight_growing", TargetState.OVERLOADED, "It grew.")
     target = Finding(TargetState.OVERLOADED, (grew,))
     judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
-    signs = signs_of([p95(passed=False), p95(passed=True)], judgement)
+    signs = signs_of([p95(is_kept=False), p95(is_kept=True)], judgement)
     assert signs == ["p95 < 300 ms was broken", "requests in flight grew"]
 
 
@@ -81,14 +75,10 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
     limiter = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}])
     assert limiter.word == "target side"
     assert limiter.why.endswith("The injectors had room.")
-    broken, grew, own, cpu = limiter.rows
-    assert (broken.measured, grew.measured) == ("2 of 2 failed trials", "1 of 2 failed trials")
+    rule, grew, own, cpu = limiter.rows
+    assert (rule.measured, grew.measured) == ("2 of 2 failed trials", "1 of 2 failed trials")
     assert (own.figure, own.measured) == ("its own CPU", "unknown")
-    assert (cpu.measured, cpu.limit, cpu.was_it) == (
-        percent(0.42),
-        percent(0.60, decimals=0),
-        "no",
-    )
+    assert (cpu.measured, cpu.limit, cpu.was_it) == (percent(0.42), percent(0.60, decimals=0), "no")
 
 
 def test_injectors_have_room_up_to_the_limits_of_the_site():
@@ -113,10 +103,7 @@ def test_injectors_in_doubt_are_named_with_their_reason():
 def test_what_took_the_injectors_cpu_is_named_and_what_helps():
     late, crowd = (
         JudgementReason(code, state, "", value, 0.5)
-        for code, state, value in (
-            ("late", Trust.NO_ANSWER, 29_000),
-            ("crowded", "", 0.938),
-        )
+        for code, state, value in (("late", Trust.NO_ANSWER, 29_000), ("crowded", "", 0.938))
     )
     spoilt = Judgement(
         Finding(Trust.NO_ANSWER, (late,)), Finding(None), Finding(Precision.FINE), (crowd,)
@@ -144,9 +131,9 @@ def found_beside(near: Busy, ending: Ending | None = Ending.FOUND):
 def test_a_busy_machine_of_the_target_is_the_likely_limit():
     limiter = found_beside(Busy(target_cpu=0.94, target_cores=8))
     assert limiter.word == "target CPU"
-    cpu, broken, own = limiter.rows
+    cpu, rule, own = limiter.rows
     assert (cpu.figure, cpu.was_it) == ("CPU of 8 cores", "likely")
-    assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
+    assert (rule.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
 
 
 def test_a_machine_with_room_leaves_it_at_the_target_s_side():
@@ -178,7 +165,7 @@ def test_readers_who_may_not_see_machines_see_no_sign_of_them():
     full = JudgementReason("target_cpu", TargetState.OVERLOADED, "Full.")
     target = Finding(TargetState.OVERLOADED, (full,))
     judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
-    signs = signs_of([p95(passed=False)], judgement)
+    signs = signs_of([p95(is_kept=False)], judgement)
     limiter = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM).without_machine("shop.test")
     assert [row.figure for row in limiter.rows if row.who == "Target"] == [
         "p95 < 300 ms was broken"
@@ -187,6 +174,6 @@ def test_readers_who_may_not_see_machines_see_no_sign_of_them():
 
 def test_readers_who_may_not_see_machines_see_no_rule_about_them():
     rule = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", 91, passed=False, since=3)
-    signs = signs_of([p95(passed=False), rule], None)
+    signs = signs_of([p95(is_kept=False), rule], None)
     limiter = limiter_of(Ending.FOUND, [signs], [], []).without_machine("shop.test")
     assert [row.figure for row in limiter.rows] == ["p95 < 300 ms was broken"]

@@ -15,7 +15,7 @@ from tests.values import make_second
 REFUSED = FailureRow(0, Kind.CONNECT_REFUSED, 0, count=30, first=2, last=9)
 
 
-def unexpected(status: int, count: int, step: int = 0) -> FailureRow:
+def wrong_status(status: int, count: int, step: int = 0) -> FailureRow:
     return FailureRow(step, Kind.STATUS_UNEXPECTED, status, count=count, first=1, last=4)
 
 
@@ -30,7 +30,7 @@ def cells(errors: Errors, nth: int = 0) -> list[str]:
 
 
 def test_a_row_has_status_step_count_share_seconds_and_the_time_of_the_reply():
-    errors = table_of(unexpected(503, 20), replies_us=[4000] * 20)
+    errors = table_of(wrong_status(503, 20), replies_us=[4000] * 20)
     assert cells(errors)[:6] == ["503 Service Unavailable", "checkout", "20", "2.00", "1", "4"]
     assert float(cells(errors)[6]) == pytest.approx(4, rel=0.01)
     assert not any(cell.why for cell in errors.table.rows[0].cells)
@@ -43,12 +43,12 @@ def test_without_a_whole_reply_there_is_neither_status_nor_time():
 
 
 def test_the_time_of_two_statuses_together_is_none_of_either():
-    errors = table_of(unexpected(503, 20), unexpected(404, 3), replies_us=[4000] * 23)
+    errors = table_of(wrong_status(503, 20), wrong_status(404, 3), replies_us=[4000] * 23)
     assert [row.cells[6].text for row in errors.table.rows] == ["–", "–"]
 
 
 def test_of_more_the_rarest_are_summed_up_in_the_last_row():
-    rows = [unexpected(500 + nth, 50 - nth) for nth in range(MOST_ROWS + 2)]
+    rows = [wrong_status(500 + nth, 50 - nth) for nth in range(MOST_ROWS + 2)]
     errors = table_of(*rows)
     assert [row.count for row in errors.rows[:-1]] == [row.count for row in rows[:10]]
     assert errors.table.rows[-1].label == "4 other kinds"
@@ -63,9 +63,9 @@ def test_all_have_failed_where_no_attempt_was_ok():
 
 def test_it_has_the_limits_by_which_runs_are_judged():
     limits = LimitsByCode.with_overrides({"cpu": [0.9, 0.95], "link": [None, None]})
-    seen = {"cpu": Observation(0.75), "link": Observation(0.85)}
-    judged = judge(seen, Timing.of([10_000] * 2000), limits)
-    table = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None), limits)
+    values = {"cpu": Observation(0.75), "link": Observation(0.85)}
+    judgement = judge(values, Timing.of([10_000] * 2000), limits)
+    table = limit_table(Limit(Who.PLAN, ""), judgement, values, [], (None, None), limits)
     assert [[cell.text for cell in row.cells] for row in table.rows] == [
         ["75", "90", "no"],
         ["85", "–", "no"],
@@ -74,8 +74,8 @@ def test_it_has_the_limits_by_which_runs_are_judged():
 
 def test_a_cpu_that_was_full_with_other_guests_has_what_they_took_beside_it():
     machine = MachineUse("shop-1", 60, 60.0, 2, figures={"cpu": (0.5, 0.6), "stolen": (0.3, 0.4)})
-    judged = judge({"target_cpu": Observation(20, measure=" on")}, Timing.of([10_000] * 2000))
-    table = limit_table(Limit(Who.TARGET, ""), judged, {}, [machine], (None, None))
+    judgement = judge({"target_cpu": Observation(20, measure=" on")}, Timing.of([10_000] * 2000))
+    table = limit_table(Limit(Who.TARGET, ""), judgement, {}, [machine], (None, None))
     assert [(row.label, row.cells[0].text) for row in table.rows] == [
         ("target: CPU, %", "60"),
         ("target: CPU stolen by other guests, %", "40"),
@@ -83,8 +83,8 @@ def test_a_cpu_that_was_full_with_other_guests_has_what_they_took_beside_it():
 
 
 def test_a_figure_is_on_its_side_of_the_limit():
-    for cpu, said in [(0.6004, ["60.04", "60", "yes"]), (0.59997, ["59.997", "60", "no"])]:
-        seen = {"cpu": Observation(cpu)}
-        judged = judge(seen, Timing.of([10_000] * 2000))
-        (row,) = limit_table(Limit(Who.PLAN, ""), judged, seen, [], (None, None)).rows
-        assert [cell.text for cell in row.cells] == said
+    for cpu, texts in [(0.6004, ["60.04", "60", "yes"]), (0.59997, ["59.997", "60", "no"])]:
+        values = {"cpu": Observation(cpu)}
+        judgement = judge(values, Timing.of([10_000] * 2000))
+        (row,) = limit_table(Limit(Who.PLAN, ""), judgement, values, [], (None, None)).rows
+        assert [cell.text for cell in row.cells] == texts

@@ -71,8 +71,8 @@ def test_neither_does_a_ratio_beside_1_read_1():
 
 
 def test_a_smallest_change_of_some_does_not_read_0():
-    told = [least_change(share) for share in (0.024, 0.0004, 0.0, 12.0)]
-    assert told == ["2.4", "0.04", "0.0", "more than 1,000"]
+    texts = [least_change(share) for share in (0.024, 0.0004, 0.0, 12.0)]
+    assert texts == ["2.4", "0.04", "0.0", "more than 1,000"]
 
 
 def row(metric: str, low: float, high: float) -> PairResult:
@@ -83,7 +83,7 @@ def row(metric: str, low: float, high: float) -> PairResult:
 
 
 def test_a_difference_has_no_more_digits_than_its_interval_supports():
-    for low, high, said in [
+    for low, high, text in [
         (1.46, 1.465, "+4.52"),  # known to 0.05 ms
         (1.42, 1.50, "+4.5"),  # to 0.8 ms
         (1.2, 1.8, "+5"),  # to 6 ms
@@ -91,18 +91,18 @@ def test_a_difference_has_no_more_digits_than_its_interval_supports():
         table = overhead_table("k", "T", [row("mean", low, high), row("p95", 1.1, 2)], None, "")
         for each in table.rows:
             baseline, candidate, difference, *_ = (cell.text for cell in each.cells)
-            assert (baseline, candidate, difference) == ("9.78", "14.30", said)
+            assert (baseline, candidate, difference) == ("9.78", "14.30", text)
 
 
 def test_a_row_of_a_smaller_difference_than_the_average_s_does_not_read_0_0():
     """Such as of the minimum: 0.108 ms against 0.149 ms."""
     least = PairResult("min", 108, 149, None)
-    mean, shown = overhead_table("k", "T", [row("mean", 1.2, 1.8), least], None, "").rows
-    assert [each.cells[2].text for each in (mean, shown)] == ["+5", "+0.04"]
+    mean, minimum = overhead_table("k", "T", [row("mean", 1.2, 1.8), least], None, "").rows
+    assert [each.cells[2].text for each in (mean, minimum)] == ["+5", "+0.04"]
 
 
 def test_a_small_difference_is_never_0_0_however_wide_its_interval_is():
     interval = RatioInterval(522 / 481, 0.62, 1.91, 3, baseline=481, candidate=522)
     mean = PairResult("mean", 481, 522, interval)
-    (shown,) = overhead_table("k", "T", [mean], None, "").rows
-    assert shown.cells[2].text == "+0.04"
+    (line,) = overhead_table("k", "T", [mean], None, "").rows
+    assert line.cells[2].text == "+0.04"

@@ -32,8 +32,8 @@ def busy_run(quieter_us: int) -> Figures:
 
 def two_runs(**options):
     lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run(SLOW, failed=3), **options)]
-    pooled = figures_of(total_of([total(FAST), total(SLOW, 3)]), 20.0)
-    return latency_table("t", "T", lines, pooled)
+    whole = figures_of(total_of([total(FAST), total(SLOW, 3)]), 20.0)
+    return latency_table("t", "T", lines, whole)
 
 
 def test_the_mean_row_averages_runs_and_the_pooled_row_requests():
@@ -85,23 +85,23 @@ def test_means_alone_have_the_texts_of_the_table():
         Line("Repeat 3", why="This run is queued."),
         Line("Repeat 4", busy_run(15_000)),
     ]
-    for pooled in (run(FAST), None):
-        table = latency_table("t", "T", lines, pooled)
+    for whole in (run(FAST), None):
+        table = latency_table("t", "T", lines, whole)
         mean = [column.key for column in table.columns].index("mean")
-        assert mean_texts(lines, pooled) == [row.cells[mean].text for row in table.rows[:4]]
+        assert mean_texts(lines, whole) == [row.cells[mean].text for row in table.rows[:4]]
 
 
 def test_a_time_has_both_ends_where_they_differ_by_more_than_a_twentieth():
     lines = [Line("Repeat 1", busy_run(19_900)), Line("Repeat 2", run(FAST))]
     table = latency_table("t", "T", lines, busy_run(15_000))
-    first, second, mean, pooled = (
+    first, second, mean, whole = (
         cells(table, label) for label in ("Repeat 1", "Repeat 2", "Mean", "Pooled")
     )
     assert (first["p50"].text, first["p99"].text) == ("20.0", "19.9 to 80.0")
     assert (first["p99"].value, first["p99"].low, first["p50"].low) == (80.0, 19.9, 19.9)
     assert (second["mean"].text, second["mean"].low) == ("10.2", None)
     assert mean["mean"].text == "15.0 to 16.6", "a run without a lower end counts as measured"
-    assert pooled["p50"].text == "15.0 to 20.0"
+    assert whole["p50"].text == "15.0 to 20.0"
     assert "the lower is without the injector's part" in table.note
     assert not two_runs().note
 

@@ -17,23 +17,23 @@ def cells(table) -> dict[str, list[str]]:
 
 def test_the_table_names_what_cpu_and_memory_are_a_share_of():
     did = {"memory_bytes": 8e9, "memory_used_bytes": 2e9, "sent_packets": 2700}
-    shown = cells(machine_table(machine_use("shop-1", [point(**did)]), None))
-    assert shown["CPU, % of 2 cores"] == ["50.0", "50.0"]
-    assert shown["memory, GB of 8.00"] == ["2.00", "2.00"]
-    assert shown["packets sent/s"] == ["2,700", "2,700"]
+    texts = cells(machine_table(machine_use("shop-1", [point(**did)]), None))
+    assert texts["CPU, % of 2 cores"] == ["50.0", "50.0"]
+    assert texts["memory, GB of 8.00"] == ["2.00", "2.00"]
+    assert texts["packets sent/s"] == ["2,700", "2,700"]
 
 
 def test_a_machine_that_does_not_tell_its_size_has_neither_0_cores_nor_no_memory():
-    told = MachinePoint(0, 1.0, {**CPU, "memory_used_bytes": 2e9})
-    shown = cells(machine_table(machine_use("shop-1", [told]), None))
-    assert shown["CPU, % of all cores"] == ["50.0", "50.0"]
-    assert shown["memory, GB"] == ["2.00", "2.00"]
+    bare = MachinePoint(0, 1.0, {**CPU, "memory_used_bytes": 2e9})
+    texts = cells(machine_table(machine_use("shop-1", [bare]), None))
+    assert texts["CPU, % of all cores"] == ["50.0", "50.0"]
+    assert texts["memory, GB"] == ["2.00", "2.00"]
 
 
 def test_what_other_programs_used_is_told_beside_the_cost_of_the_chosen_processes():
     busy = {"processes": {"nginx": {"cpu_s": 0.25}, "php": {"cpu_s": 0.15}}}
-    shown = cells(machine_table(machine_use("shop-1", [point(**busy)]), 100))
-    assert shown["CPU beside the chosen processes, % of a core"] == ["60.0", "–"]
+    texts = cells(machine_table(machine_use("shop-1", [point(**busy)]), 100))
+    assert texts["CPU beside the chosen processes, % of a core"] == ["60.0", "–"]
     assert "CPU beside" not in " ".join(cells(machine_table(machine_use("shop-1", [point()]), 9)))
 
 
@@ -66,19 +66,19 @@ QUIET = HostUse("this machine's", others_share=0.5, steal_share=0.05, throttled_
 REPORT = BusyProgram("python3 report.py", 0.45)
 
 
-def said(**use) -> str:
+def words(**use) -> str:
     return HostUse("this machine's", **use).words().replace("\u202f", " ")
 
 
 def test_one_program_that_uses_most_is_the_cause():
-    assert said(others_share=0.53, programs=(REPORT, BusyProgram("sshd", 0.03))) == (
+    assert words(others_share=0.53, programs=(REPORT, BusyProgram("sshd", 0.03))) == (
         "python3 report.py uses 45 % of this machine's CPU."
     )
 
 
 def test_several_programs_are_named_with_their_shares():
     programs = (REPORT, BusyProgram("chromium", 0.31), BusyProgram("postgres", 0.12))
-    assert said(others_share=0.91, programs=programs) == (
+    assert words(others_share=0.91, programs=programs) == (
         "Other programs use 91 % of this machine's CPU: "
         "python3 report.py 45 %, chromium 31 %, postgres 12 %."
     )
@@ -91,10 +91,10 @@ def test_without_names_their_sum_is_told():
 
 
 def test_hypervisor_and_quota_are_blamed_for_what_they_take():
-    assert said(steal_share=0.12) == (
+    assert words(steal_share=0.12) == (
         "The hypervisor gives 12 % of this machine's CPU to other machines."
     )
-    assert said(throttled_share=0.3, steal_share=0.12) == (
+    assert words(throttled_share=0.3, steal_share=0.12) == (
         "Injectors use up this machine's CPU quota 30 % of the time."
     )
 
@@ -145,24 +145,24 @@ def notes(table) -> dict[str, str]:
 
 
 def test_a_count_has_its_total_its_rate_and_its_share_of_1000_requests():
-    shown = cells(table_of())
-    assert shown["task-clock, ms"] == ["5,000", "500", "2,500"]
-    assert shown["context-switches"] == ["12,000", "1,200", "6,000"]
-    assert shown["cycles, millions"] == ["16,000", "1,600", "8,000"]
+    texts = cells(table_of())
+    assert texts["task-clock, ms"] == ["5,000", "500", "2,500"]
+    assert texts["context-switches"] == ["12,000", "1,200", "6,000"]
+    assert texts["cycles, millions"] == ["16,000", "1,600", "8,000"]
 
 
 def test_what_follows_from_two_counts_is_there_where_both_were_counted():
-    shown = cells(table_of(lacks=LACKS))
-    assert shown["instructions per cycle"] == ["0.500", "–", "–"]
-    assert shown["CPUs utilized"][0] == "0.500"
-    assert not any("misses per" in label for label in shown)
+    texts = cells(table_of(lacks=LACKS))
+    assert texts["instructions per cycle"] == ["0.500", "–", "–"]
+    assert texts["CPUs utilized"][0] == "0.500"
+    assert not any("misses per" in label for label in texts)
     both = RATES | {"branches": (1e8, 100.0), "branch-misses": (2e6, 100.0)}
     assert cells(table_of(rates=both))["misses per 1,000 branches"][0] == "20.0"
 
 
 def test_cycles_in_user_space_do_not_meet_all_instructions():
-    shown = cells(table_of(rates={"cycles:u": (1e9, 100.0), "instructions": (8e8, 100.0)}))
-    assert not any("instructions per cycle" in label for label in shown)
+    texts = cells(table_of(rates={"cycles:u": (1e9, 100.0), "instructions": (8e8, 100.0)}))
+    assert not any("instructions per cycle" in label for label in texts)
 
 
 def test_every_event_is_there_and_what_was_not_counted_says_why():
@@ -177,9 +177,9 @@ def test_counts_in_user_space_alone_say_so():
         rates={"task-clock:u": (500.0, 100.0), "cycles:u": (1e9, 100.0)},
         lacks={"context-switches:u": USER_ONLY},
     )
-    shown = cells(table)
-    assert shown["cycles:u, millions"][0] == "10,000"
-    assert shown["clock rate:u, GHz"][0] == "2.00"
+    texts = cells(table)
+    assert texts["cycles:u, millions"][0] == "10,000"
+    assert texts["clock rate:u, GHz"][0] == "2.00"
 
 
 def test_a_run_under_way_has_no_share_of_requests_yet():

@@ -82,7 +82,7 @@ def test_a_percentile_has_both_ends_where_they_differ_by_more_than_a_twentieth()
         assert [(tile["value"], tile["lines"]) for tile in tiles] == [(value, [line])] * 3
 
 
-def measured(**counters) -> Total:
+def total_with(**counters) -> Total:
     total = Total({"sessions_started": 30, "sessions_ok": 20, "sessions_failed": 6} | counters)
     total.timings = {
         "session": Timing.of([2_000_000] * 20),
@@ -92,7 +92,7 @@ def measured(**counters) -> Total:
 
 
 def sessions_in(**counters):
-    return session_tables(Measurement(SIX, total=measured(**counters), duration_s=4.0))
+    return session_tables(Measurement(SIX, total=total_with(**counters), duration_s=4.0))
 
 
 def texts(row):
@@ -165,14 +165,14 @@ def test_a_headline_has_both_ends_of_a_time_where_the_machine_made_it_longer():
     timings = {"response": response, "service": response, "quieter": Timing.of([900] * 1000)}
     busy = figures_of(Total({"ok": 2000}, timings=timings), 10.0)
     quiet = figures_of(Total({"ok": 2000}, timings={"response": response}), 10.0)
-    said = [
+    sentences = [
         plain_text(run_sentence(RunStatus("done", "complete", None, "", each, SIX))).replace(
             "\u202f", " "
         )
         for each in (busy, quiet)
     ]
-    assert "0.900 to 2.00 ms on average (p95 0.900 to 2.00 ms)" in said[0]
-    assert "2.00 ms on average (p95 2.00 ms)" in said[1]
+    assert "0.900 to 2.00 ms on average (p95 0.900 to 2.00 ms)" in sentences[0]
+    assert "2.00 ms on average (p95 2.00 ms)" in sentences[1]
 
 
 SPEC = {
@@ -188,7 +188,7 @@ SPEC = {
 def shop(*rules: str) -> Measurement:
     """Two seconds: nine sessions that browsed, one that bought and one that could not pay."""
     plan = Plan.from_json(SPEC | {"thresholds": [parse_rule(rule) for rule in rules]})
-    seen = Measurement(plan, judge=ThresholdJudge(plan.thresholds, plan.flows))
+    measurement = Measurement(plan, judge=ThresholdJudge(plan.thresholds, plan.flows))
     sessions = {
         0: ({"sessions_started": 9, "sessions_ok": 9}, {"session": Timing.of([40_000] * 9)}),
         2: (
@@ -203,8 +203,8 @@ def shop(*rules: str) -> Measurement:
             if second and step == 3:
                 fields |= {"counters": {"failed": 1}, "errors": {"status_unexpected": 1}}
                 fields |= {"statuses": {"500": 1}}
-            seen.add(make_second(second, times_us, step, **fields))
-    return seen.settle()
+            measurement.add(make_second(second, times_us, step, **fields))
+    return measurement.settle()
 
 
 def test_the_rows_of_steps_are_below_their_flow_whose_figures_are_their_sums():
@@ -239,14 +239,14 @@ def test_sessions_of_each_flow_have_their_own_times():
 
 
 def test_an_error_is_said_with_its_flow():
-    seen = shop()
-    found = errors_of(seen.failures, seen.plan.full_labels, seen.steps, 43, 2.0)
-    assert [row.cells[1].text for row in found.table.rows] == ["buy: GET /pay"]
+    visits = shop()
+    errors = errors_of(visits.failures, visits.plan.full_labels, visits.steps, 43, 2.0)
+    assert [row.cells[1].text for row in errors.table.rows] == ["buy: GET /pay"]
 
 
 def test_a_slowest_request_is_said_with_its_flow():
-    kept = KeptRequests((KeptRequest(1, 2, 0, 50_000, 200, ""),))
-    assert slowest_table(kept, shop().plan).rows[0].cells[0].text == "buy: GET /"
+    requests = KeptRequests((KeptRequest(1, 2, 0, 50_000, 200, ""),))
+    assert slowest_table(requests, shop().plan).rows[0].cells[0].text == "buy: GET /"
 
 
 def test_jmeters_columns_have_a_row_for_each_flow():
@@ -272,7 +272,7 @@ def test_the_terminals_report_has_requests_sessions_and_steps_of_each_flow():
 
 
 def test_a_rule_of_a_flow_is_judged_by_its_steps_alone():
-    for rule, measured, passed in [
+    for rule, value, is_kept in [
         ("p95 of browse < 30 ms", 20.0, True),
         ("p95 of buy < 30 ms", 450.0, False),
         ("p95 of step 3 < 60 ms", 50.0, True),
@@ -284,8 +284,8 @@ def test_a_rule_of_a_flow_is_judged_by_its_steps_alone():
         ("sessions_failed of buy < 1 %", 50.0, False),
     ]:
         [verdict] = shop(rule).thresholds
-        assert (verdict.rule, verdict.passed) == (rule, passed)
-        assert verdict.measured == pytest.approx(measured, abs=1e-5)
+        assert (verdict.rule, verdict.passed) == (rule, is_kept)
+        assert verdict.measured == pytest.approx(value, abs=1e-5)
         assert verdict.flow == ("" if "step" in rule else rule.split(" of ")[-1].split()[0])
 
 

@@ -16,29 +16,29 @@ from tests.values import plan_spec
 
 
 def arm(scheme="https", mode="new", *, shows_machine=True, verify_tls=True, **counters) -> ArmRun:
-    frozen = SimpleNamespace(
+    run = SimpleNamespace(
         endpoint=Origin(scheme, "a", 443, verify_tls=verify_tls, tls=TlsOptions(sni="b.internal")),
         connection_mode=mode,
         environment=[["CPU", "8 cores"]],
     )
-    resumed = bool(counters.get("tls_resumed"))
-    tls = (TlsHandshakes("TLSv1.3", "TLS_AES_128_GCM_SHA256", 9, resumed=resumed, group="X25519"),)
+    resumes = bool(counters.get("tls_resumed"))
+    tls = (TlsHandshakes("TLSv1.3", "TLS_AES_128_GCM_SHA256", 9, resumed=resumes, group="X25519"),)
     end = InjectorEnd(tls=tls if scheme == "https" else (), peers={"10.0.0.5:443": 9})
     total = Total(counters=counters, timings={"tls": Timing.of([3000] * 9)})
     measurement = SimpleNamespace(ends=[end], total=total)
-    return ArmRun(frozen, ("gen-1",), measurement, shows_machine)
+    return ArmRun(run, ("gen-1",), measurement, shows_machine)
 
 
 def test_tls_is_told_once_and_of_tls_arms_only():
-    new, resumed = arm(tls_full=9), arm(mode="resumed", tls_resumed=9)
-    found = dict(setup_facts({"HTTP": [arm("http")], "new": [new], "resumed": [resumed]}))
-    assert found["TLS"][:4] == [
+    new, resumption = arm(tls_full=9), arm(mode="resumed", tls_resumed=9)
+    facts = dict(setup_facts({"HTTP": [arm("http")], "new": [new], "resumed": [resumption]}))
+    assert facts["TLS"][:4] == [
         ("Protocol", "1.3"),
         ("Cipher", "TLS_AES_128_GCM_SHA256"),
         ("Key exchange", "X25519"),
         ("Options", "announces b.internal"),
     ]
-    assert ("Verified", "yes") in found["Certificate"]
+    assert ("Verified", "yes") in facts["Certificate"]
     assert "TLS" not in dict(setup_facts({"HTTP": [arm("http")]}))
 
 
@@ -57,23 +57,23 @@ def test_arms_that_differ_are_named():
     ],
 )
 def test_connections_say_how_many_were_opened_and_how(counters, words):
-    found = dict(dict(setup_facts({"arm": [arm(**counters)]}))["Connections"])
-    assert found["HTTPS new"] == words
+    facts = dict(dict(setup_facts({"arm": [arm(**counters)]}))["Connections"])
+    assert facts["HTTPS new"] == words
 
 
 def test_only_whole_kinds_of_handshakes_have_a_median():
-    mixed = arm(ok=9, connections_opened=9, tls_full=4, tls_resumed=5)
+    both = arm(ok=9, connections_opened=9, tls_full=4, tls_resumed=5)
     full = arm(ok=9, connections_opened=9, tls_full=9)
-    assert "Full handshake" not in dict(dict(setup_facts({"a": [mixed]}))["Connections"])
+    assert "Full handshake" not in dict(dict(setup_facts({"a": [both]}))["Connections"])
     rows = dict(dict(setup_facts({"a": [full]}))["Connections"])
     assert rows["Full handshake"].replace("\u202f", " ") == "median 3.00 ms"
 
 
 def test_machines_are_left_out_for_who_may_not_see_them():
-    found = setup_facts({"arm": [arm(shows_machine=False, ok=1, connections_opened=1)]})
-    assert not any(word in str(found) for word in ("gen-1", "10.0.0.5", "8 cores", "b.internal"))
-    shown = dict(setup_facts({"arm": [arm(ok=1, connections_opened=1)]}))["Machine"]
-    assert dict(shown) == {"Address": "10.0.0.5:443", "Load generator": "gen-1", "CPU": "8 cores"}
+    facts = setup_facts({"arm": [arm(shows_machine=False, ok=1, connections_opened=1)]})
+    assert not any(word in str(facts) for word in ("gen-1", "10.0.0.5", "8 cores", "b.internal"))
+    machine = dict(setup_facts({"arm": [arm(ok=1, connections_opened=1)]}))["Machine"]
+    assert dict(machine) == {"Address": "10.0.0.5:443", "Load generator": "gen-1", "CPU": "8 cores"}
 
 
 def test_a_visitor_sees_no_parameters_of_paths():

@@ -10,48 +10,48 @@ from campaigns.domain.presentation.intervals import answer, limits_of, ratio_tex
 NAMES = ("old", "new")
 
 
-def compared(low, high, value=None, **more):
+def between(low, high, value=None, **more):
     p50 = RatioInterval(value or (low * high) ** 0.5, low, high, 40, 0.99)
     return ArmComparison(1, 0, word_of(p50.low, p50.high, 0.05), p50, n_rounds=40, **more)
 
 
 def test_each_answer_is_one_sentence_with_its_bounds():
-    for found, sentence in [
-        (compared(1.19, 1.29, 1.24), "new is 24 % slower than old (19 to 29 %)."),
+    for result, sentence in [
+        (between(1.19, 1.29, 1.24), "new is 24 % slower than old (19 to 29 %)."),
         (
-            compared(1.19, 1.29, 1.24, at_least=True),
+            between(1.19, 1.29, 1.24, at_least=True),
             "new is at least 19 % slower than old (best estimate 24 %).",
         ),
-        (compared(1.012, 1.09, 1.05), "new is 5.0 % slower than old (1.2 to 9.0 %)."),
-        (compared(4.1, 4.9, 4.4), "new is 4.4 × slower than old (4.1 to 4.9 ×)."),
-        (compared(4.1, 4.9, 4.4, behind=[1]), "new is slower than old."),
-        (compared(0.8, 0.9, 0.85), "new is 15 % faster than old (10 to 20 %)."),
-        (compared(0.99, 1.016), "new shows no practical difference from old (−1 to +2 %)."),
+        (between(1.012, 1.09, 1.05), "new is 5.0 % slower than old (1.2 to 9.0 %)."),
+        (between(4.1, 4.9, 4.4), "new is 4.4 × slower than old (4.1 to 4.9 ×)."),
+        (between(4.1, 4.9, 4.4, behind=[1]), "new is slower than old."),
+        (between(0.8, 0.9, 0.85), "new is 15 % faster than old (10 to 20 %)."),
+        (between(0.99, 1.016), "new shows no practical difference from old (−1 to +2 %)."),
         (
-            compared(0.88, 1.04),
+            between(0.88, 1.04),
             "new is not slower than old (at most 12 % faster, at most 4.0 % slower).",
         ),
         (
-            compared(0.97, 1.2),
+            between(0.97, 1.2),
             "new is not faster than old (at most 3.0 % faster, at most 20 % slower).",
         ),
-        (compared(0.9, 1.12), "new is too close to call against old (10 % faster to 12 % slower)."),
+        (between(0.9, 1.12), "new is too close to call against old (10 % faster to 12 % slower)."),
         (
             ArmComparison(1, 0, None, None, failing=[1]),
             "More than a tenth of the requests to new failed, so times are not compared.",
         ),
         (ArmComparison(1, 0, None, None), "No two rounds had five replies of both old and new."),
     ]:
-        said = answer(found, NAMES).replace("\u202f", " ")
-        assert said == sentence
-        assert len(said.split()) <= 20
+        text = answer(result, NAMES).replace("\u202f", " ")
+        assert text == sentence
+        assert len(text.split()) <= 20
 
 
 def test_limits_are_told_after_the_answer():
     quiet, busy = RatioInterval(3.9, 3.7, 4.1, 30, 0.99), RatioInterval(6.2, 5.0, 7.0, 30, 0.99)
-    found = compared(3.7, 4.1, behind=[1], halves={"load": (quiet, busy)})
-    said = limits_of(found, NAMES, rate_per_s=50.0, asked_per_s=200.0, elapsed_s=10)
-    assert [each.replace("\u202f", " ") for each in said] == [
+    result = between(3.7, 4.1, behind=[1], halves={"load": (quiet, busy)})
+    limits = limits_of(result, NAMES, rate_per_s=50.0, asked_per_s=200.0, elapsed_s=10)
+    assert [each.replace("\u202f", " ") for each in limits] == [
         "How much cannot be told at 50/s: new does not keep up here.",
         "The rate was 50/s: 200/s were too much for this machine.",
         "Load matters: 3.9 × slower when quieter, 6.2 × slower when busier.",
@@ -59,10 +59,10 @@ def test_limits_are_told_after_the_answer():
 
 
 def test_what_is_open_says_how_long_it_would_take():
-    [said] = limits_of(compared(0.9, 1.12), NAMES, elapsed_s=10)
-    assert said.startswith("About ")
-    assert said.endswith(" s more would settle it.")
-    assert limits_of(compared(0.99, 1.016), NAMES, elapsed_s=10) == []
+    [limit] = limits_of(between(0.9, 1.12), NAMES, elapsed_s=10)
+    assert limit.startswith("About ")
+    assert limit.endswith(" s more would settle it.")
+    assert limits_of(between(0.99, 1.016), NAMES, elapsed_s=10) == []
 
 
 def test_a_ratio_is_written_with_its_interval():
@@ -71,8 +71,8 @@ def test_a_ratio_is_written_with_its_interval():
 
 
 def second_of(number, us, own_us=100, n=100, step=0):
-    sampled = Timing.of([us + own_us] * n)
-    timings = {"response": sampled, "sampled": sampled, "undelayed": Timing.of([us] * n)}
+    whole = Timing.of([us + own_us] * n)
+    timings = {"response": whole, "sampled": whole, "undelayed": Timing.of([us] * n)}
     return Second(number, step, {"ok": n, "failed": 1}, timings=timings)
 
 

@@ -48,7 +48,7 @@ def sweep(field, points, name="nginx", reference="") -> SweepAnswer:
     return SweepAnswer("", "Start page", field, name, table, points, reference)
 
 
-def said(field, *pairs) -> str:
+def sentence(field, *pairs) -> str:
     return plain_text(sweep_sentence([sweep(field, [point(*pair) for pair in pairs])])).strip()
 
 
@@ -84,11 +84,11 @@ def test_how_throughput_goes_is_one_plain_sentence():
             "connection.",
         ),
     ]:
-        assert said(field, *pairs) == words
+        assert sentence(field, *pairs) == words
 
 
 def test_one_trusted_point_says_nothing():
-    assert said("injectors", (1, 100)) == ""
+    assert sentence("injectors", (1, 100)) == ""
 
 
 def test_a_busy_machine_gives_a_bound_and_an_order():
@@ -116,8 +116,8 @@ def test_a_server_is_faster_and_slower_at_so_many_values():
     words = ["faster", "no practical difference", "slower"]
     points = [point(n, 100 * n, word=word) for n, word in zip((1, 2, 3), words, strict=True)]
     nginx = sweep("injectors", points, "nginx", reference="apache")
-    told = plain_text(sweep_sentence([apache, nginx]))
-    assert told.replace("\u202f", " ").endswith(
+    text = plain_text(sweep_sentence([apache, nginx]))
+    assert text.replace("\u202f", " ").endswith(
         "nginx is faster than apache at 1 of 3 values, by 0.38 to 0.52 ms. "
         "nginx is slower than apache at 1 of 3 values, by 0.38 to 0.52 ms."
     )
@@ -126,8 +126,8 @@ def test_a_server_is_faster_and_slower_at_so_many_values():
 
 
 def neighbours(faster: str, slower: str, *ends_us: float, why="", metric="mean") -> Neighbours:
-    said = {"text": why} if why else {"word": Word.FASTER}
-    return Neighbours(faster, slower, replace(apart(*ends_us, metric), **said))
+    answer = {"text": why} if why else {"word": Word.FASTER}
+    return Neighbours(faster, slower, replace(apart(*ends_us, metric), **answer))
 
 
 NGINX = neighbours("nginx", "apache", 400, 500)
@@ -190,15 +190,12 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
             [[replace(ALIKE, row=replace(apart(90, 110), word=Word.SAME))]],
             "There is no practical difference at L1: nginx against apache, 0.9 to 1.1 % faster.",
         ),
-        (
-            [[NGINX, *[THIRD] * 4]],
-            "nginx is the fastest of 6 at L1, by 0.40 to 0.50 ms.",
-        ),
+        ([[NGINX, *[THIRD] * 4]], "nginx is the fastest of 6 at L1, by 0.40 to 0.50 ms."),
         ([[]], ""),
     ]:
         rows = tuple(MatrixRow(f"L{n}", (), tuple(order)) for n, order in enumerate(orders, 1))
-        said = plain_text(matrix_sentence(TargetMatrix(("nginx", "apache"), rows, 1)))
-        assert said.replace("\u202f", " ") == words
+        text = plain_text(matrix_sentence(TargetMatrix(("nginx", "apache"), rows, 1)))
+        assert text.replace("\u202f", " ") == words
 
 
 def test_each_point_that_is_not_trusted_says_why():

@@ -23,10 +23,10 @@ def test_a_short_run_keeps_every_second():
 
 
 def test_half_a_day_is_at_most_a_thousand_points_with_its_last_five_minutes():
-    kept = thinned(columns_of(range(43_200)))["second"]
-    assert len(kept) <= MOST_POINTS
-    assert kept == sorted(set(kept))
-    assert kept[-LAST_S:] == list(range(43_200 - LAST_S, 43_200))
+    seconds = thinned(columns_of(range(43_200)))["second"]
+    assert len(seconds) <= MOST_POINTS
+    assert seconds == sorted(set(seconds))
+    assert seconds[-LAST_S:] == list(range(43_200 - LAST_S, 43_200))
 
 
 def test_no_extreme_is_lost():
@@ -38,25 +38,25 @@ def test_no_extreme_is_lost():
         "s3001": {"p50_ms": 0.1},
         "s3100": {"open_connections": 900},
     }
-    kept = thinned(columns_of(range(7200), **special))["second"]
-    assert {int(key[1:]) for key in special} <= set(kept)
+    seconds = thinned(columns_of(range(7200), **special))["second"]
+    assert {int(key[1:]) for key in special} <= set(seconds)
 
 
 def test_a_line_breaks_where_a_second_is_missing_and_not_where_one_is_left_out():
     seconds = [each for each in range(7200) if each != 4000]
-    told = thinned(columns_of(seconds))
-    broken = [second for second, gap in zip(told["second"], told["gap"], strict=True) if gap]
-    assert len(broken) == 1
-    assert broken[0] > 4000
-    assert told["second"][told["second"].index(broken[0]) - 1] < 4000
+    columns = thinned(columns_of(seconds))
+    breaks = [second for second, gap in zip(columns["second"], columns["gap"], strict=True) if gap]
+    assert len(breaks) == 1
+    assert breaks[0] > 4000
+    assert columns["second"][columns["second"].index(breaks[0]) - 1] < 4000
 
 
 def test_the_points_of_a_later_message_know_the_point_before_them():
     points = [make_point(each) for each in (0, 1, 3, 4)]
-    for first, expected in ((2, [True, False]), (3, [False]), (4, [])):
+    for first, gaps in ((2, [True, False]), (3, [False]), (4, [])):
         columns = thinned_columns(points, first)
         assert columns["second"] == [0, 1, 3, 4][first:]
-        assert columns["gap"] == expected
+        assert columns["gap"] == gaps
 
 
 def test_columns_of_a_finished_run_are_the_same_with_texts_of_what_is_kept_alone():
@@ -69,6 +69,6 @@ def test_a_page_looks_at_the_first_point_of_each_error_and_at_the_last_two_minut
     points = [make_point(n, errors={}) for n in range(1000)]
     for second, kind in ((7, "reset"), (9, "reset"), (500, "dns_failed"), (990, "write_error")):
         points[second]["errors"] = {kind: 1}
-    noted = noted_points(points)
-    assert [point["second"] for point in noted] == [7, 500, *range(1000 - SPARK_S, 1000)]
+    looks = noted_points(points)
+    assert [point["second"] for point in looks] == [7, 500, *range(1000 - SPARK_S, 1000)]
     assert noted_points(points[:20]) == points[:20]

@@ -13,17 +13,17 @@ from campaigns.domain.presentation.threshold_tables import (
 )
 
 
-def p95(measured: float | None, limit: float = 200) -> Verdict:
-    is_kept = measured is not None and measured < limit
-    return Verdict(f"p95 < {limit:g} ms", "p95", limit, "ms", measured, is_kept, None)
+def p95(value: float | None, limit: float = 200) -> Verdict:
+    is_kept = value is not None and value < limit
+    return Verdict(f"p95 < {limit:g} ms", "p95", limit, "ms", value, is_kept, None)
 
 
-def rate(measured: float, limit: float = 100) -> Verdict:
-    return Verdict(f"rate > {limit:g} /s", "rate", limit, "/s", measured, measured > limit, None)
+def rate(value: float, limit: float = 100) -> Verdict:
+    return Verdict(f"rate > {limit:g} /s", "rate", limit, "/s", value, value > limit, None)
 
 
 def test_what_was_broken_is_said_with_its_worst_figure():
-    for runs, said in [
+    for runs, words in [
         ([[p95(150)]], ""),
         ([[p95(312.2)]], "Broken: p95 < 200 ms (was 312 ms)"),
         ([[replace(p95(312), at_least=210)]], "Broken: p95 < 200 ms (was 210 to 312 ms)"),
@@ -35,37 +35,37 @@ def test_what_was_broken_is_said_with_its_worst_figure():
             "(at worst 70 /s)",
         ),
     ]:
-        assert broken_words(runs) == said
+        assert broken_words(runs) == words
 
 
 def test_a_figure_that_broke_a_rule_is_on_its_side_of_the_limit():
-    for verdict, said in [
+    for verdict, words in [
         (p95(200.4), "Broken: p95 < 200 ms (was 200.4 ms)"),
         (p95(200), "Broken: p95 < 200 ms (was 200 ms)"),
         (p95(200.63, 200.4), "Broken: p95 < 200.4 ms (was 201 ms)"),
         (p95(200.43, 200.4), "Broken: p95 < 200.4 ms (was 200.43 ms)"),
         (rate(1499.7, 1500), "Broken: rate > 1500 /s (was 1,499.7 /s)"),
     ]:
-        assert broken_words([[verdict]]) == said
+        assert broken_words([[verdict]]) == words
 
 
 def test_the_table_tells_a_figure_from_its_limit():
-    for verdict, measured, limit in [
+    for verdict, value, limit in [
         (p95(199.7), "199.7 ms", "200 ms"),
         (p95(200.1, 200.4), "200 ms", "200.4 ms"),
         (p95(0.0002, 0.0001), "0.0002 ms", "0.0001 ms"),
         (p95(312.2, 0.5), "312 ms", "0.500 ms"),
     ]:
         (row,) = run_thresholds_table([verdict]).rows
-        assert [cell.text for cell in row.cells[:2]] == [measured, limit]
+        assert [cell.text for cell in row.cells[:2]] == [value, limit]
 
 
 def test_rules_are_kept_if_all_runs_keep_them():
-    for runs, said in [
+    for runs, words in [
         ([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"),
         ([[p95(150)], [p95(312)]], ""),
     ]:
-        assert kept_words(runs) == said
+        assert kept_words(runs) == words
 
 
 def test_a_busy_machine_breaks_no_rule_and_what_was_kept_in_spite_of_it_is_kept():

@@ -23,11 +23,15 @@ from tests.values import plan_spec
 FAILING = Answers("trusted", "failing")
 
 
+def judgement_by(code: str, value: float):
+    return judge({code: Observation(value)}, Timing.of([10_000] * 2000))
+
+
 def rows(*failures: tuple[str, int, int]) -> list[FailureRow]:
     return [FailureRow(0, kind, status, count) for kind, status, count in failures]
 
 
-def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
+def steps_for(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
     return [(each.title, each.place) for each in what_to_do([], rows(*failures), 100, FAILING)]
 
 
@@ -48,13 +52,13 @@ def test_the_likeliest_comes_first_with_one_place_each():
             ],
         ),
     ]:
-        assert told(*failures) == steps
+        assert steps_for(*failures) == steps
 
 
 def test_nothing_but_redirects_asks_for_the_page_behind_them():
-    judged = judge({"only_redirects": Observation(1.0)}, Timing.of([10_000] * 2000))
-    (asked,) = what_to_do([judged], [], 100, Answers("trusted", "healthy"))
-    assert asked.place == "plan"
+    judgement = judgement_by("only_redirects", 1.0)
+    (step,) = what_to_do([judgement], [], 100, Answers("trusted", "healthy"))
+    assert step.place == "plan"
 
 
 def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all():
@@ -64,25 +68,25 @@ def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all():
         (("connect_refused", 0, 99), False),  # one got through
         (("connect_timeout", 0, 100), False),  # may be for want of CPU
     ]:
-        judged = judge({"cpu": Observation(0.9)}, Timing.of([10_000] * 2000))
-        found = what_to_do([judged], rows(failure), 100, Answers("no_answer"))
-        assert (found[0].place != "hosts") is is_certain
-        assert len(found) == 2
+        judgement = judgement_by("cpu", 0.9)
+        steps = what_to_do([judgement], rows(failure), 100, Answers("no_answer"))
+        assert (steps[0].place != "hosts") is is_certain
+        assert len(steps) == 2
 
 
 def test_what_is_noted_of_some_runs_is_no_cause_of_one_without_an_answer():
     lost, busy, late = (
-        judge({code: Observation(value)}, Timing.of([10_000] * 2000))
+        judgement_by(code, value)
         for code, value in (("lost_shards", 1), ("cpu", 0.7), ("late", 1_500))
     )
-    judged = [busy, busy, late, late, lost]
-    *causes, again = what_to_do(judged, [], 100, Answers("no_answer", is_usable_in_part=True))
+    judgements = [busy, busy, late, late, lost]
+    *causes, again = what_to_do(judgements, [], 100, Answers("no_answer", is_usable_in_part=True))
     assert [each.title for each in causes] == ["An injector process was lost."]
     assert again.place == "again"
 
 
 def test_nothing_is_to_be_done_where_nothing_is_wrong():
-    for found, n in [
+    for answers, n in [
         (Answers(), 0),
         (Answers("trusted", "healthy"), 0),
         (Answers("trusted", ""), 0),
@@ -90,38 +94,34 @@ def test_nothing_is_to_be_done_where_nothing_is_wrong():
         (Answers("trusted", "overloaded"), 1),
         (Answers("trusted", "overloaded", finds_limit=True), 0),
     ]:
-        assert len(what_to_do([], [], 100, found)) == n
+        assert len(what_to_do([], [], 100, answers)) == n
 
 
 PLAN = Plan.from_json(plan_spec())
 
 
-def ended(n: int = 2000, **observed: float) -> RunStatus:
-    seen = {code: Observation(value) for code, value in observed.items()}
+def run_with(n: int = 2000, **values: float) -> RunStatus:
+    observations = {code: Observation(value) for code, value in values.items()}
     figures = SimpleNamespace(n=n, attempts=n, errors=0)
-    judged = judge(seen, Timing.of([10_000] * n))
-    return RunStatus("done", "complete", judged, "", figures, PLAN)
+    judgement = judge(observations, Timing.of([10_000] * n))
+    return RunStatus("done", "complete", judgement, "", figures, PLAN)
 
 
-def reasons(runs: list[RunStatus], found: Answers) -> list[str]:
-    return [each.reason.replace("\u202f", " ") for each in three_answers(runs, found, [])]
+def reasons(runs: list[RunStatus], answers: Answers) -> list[str]:
+    return [each.reason.replace("\u202f", " ") for each in three_answers(runs, answers, [])]
 
 
 def test_a_reason_is_told_of_the_runs_that_have_it():
-    runs = [ended(lost_shards=1), ended(cpu=0.7), ended(cpu=0.7), ended()]
+    runs = [run_with(lost_shards=1), run_with(cpu=0.7), run_with(cpu=0.7), run_with()]
     measurement, *_ = reasons(runs, Answers("no_answer"))
     assert measurement.startswith("1 of 4 runs")
     assert "2 other runs" in measurement
 
 
-def judged_by(code: str, value: float):
-    return judge({code: Observation(value)}, Timing.of([10_000] * 2000))
-
-
 def test_the_most_frequent_cause_is_named_with_its_runs():
-    several = [judged_by("cpu", 0.9), judged_by("no_seconds", 1), judged_by("cpu", 0.95)]
-    said = no_answer_words(several, 15).replace("\u202f", " ")
-    assert said == "No answer: the injector used up to 95.0 % of a core in 2 of 15 runs"
+    several = [judgement_by("cpu", 0.9), judgement_by("no_seconds", 1), judgement_by("cpu", 0.95)]
+    words = no_answer_words(several, 15).replace("\u202f", " ")
+    assert words == "No answer: the injector used up to 95.0 % of a core in 2 of 15 runs"
 
 
 def test_each_kind_of_failure_says_what_to_do():
@@ -155,9 +155,9 @@ OVERHEAD = OverheadAnswer(
 )
 
 
-def blocks_offered(*needed: int | None, room: int = 40, n_usable: int = 5) -> int | None:
+def blocks_offered(*blocks: int | None, room: int = 40, n_usable: int = 5) -> int | None:
     """None: no step at all."""
-    step = next_step([replace(OVERHEAD, more=more, n_usable=n_usable) for more in needed], room)
+    step = next_step([replace(OVERHEAD, more=more, n_usable=n_usable) for more in blocks], room)
     return step and step.blocks
 
 

@@ -148,7 +148,7 @@ def test_it_says_the_day_as_people_do():
 
 
 def arm(**fields) -> ArmFacts:
-    given = {
+    usual = {
         "plan": "100 over 5 s",
         "target": "nginx",
         "scheme": "http",
@@ -157,7 +157,7 @@ def arm(**fields) -> ArmFacts:
         "connection_mode": "new",
         **fields,
     }
-    return ArmFacts(**given)
+    return ArmFacts(**usual)
 
 
 def test_two_arms_have_the_shortest_names_that_tell_them_apart():
@@ -185,9 +185,9 @@ def test_a_resumed_session_is_the_twin_of_http_on_a_new_connection():
 
 
 def test_two_modes_are_told_by_the_names():
-    new, kept = arm(scheme="https"), arm(scheme="https", connection_mode="keep-alive")
-    assert shared_mode(new, kept) == ""
-    assert arm_names(new, kept) == ("HTTPS new connection", "HTTPS keep-alive")
+    new, same = arm(scheme="https"), arm(scheme="https", connection_mode="keep-alive")
+    assert shared_mode(new, same) == ""
+    assert arm_names(new, same) == ("HTTPS new connection", "HTTPS keep-alive")
 
 
 SAID = [*RunState, *Outcome, Trust.TRUSTED, Trust.BUSY, *TargetState, "passed"]
@@ -237,16 +237,16 @@ def test_a_campaign_with_tests_that_can_be_used_is_not_thrown_away():
 
 
 def test_a_badge_says_whether_the_thresholds_were_kept():
-    for found, glyph, word in [
+    for answers, glyph, word in [
         (Answers("trusted", "healthy", "kept"), "good", "Complete, thresholds kept"),
         (Answers("trusted", "healthy", "broken"), "bad", "Complete, threshold broken"),
         (Answers("busy", "", "kept"), "warn", "Complete, busy machine"),
     ]:
-        badge = run_badge("done", "complete", found)
+        badge = run_badge("done", "complete", answers)
         assert (badge.glyph, badge.word) == (glyph, word)
 
 
 def test_overload_is_the_finding_where_the_limit_was_looked_for():
-    found = Answers("trusted", "overloaded", finds_limit=True)
-    badge = run_badge("done", "complete", found)
+    answers = Answers("trusted", "overloaded", finds_limit=True)
+    badge = run_badge("done", "complete", answers)
     assert (badge.glyph, badge.word) == ("done", "Complete, limit found")

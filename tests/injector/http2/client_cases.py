@@ -9,7 +9,7 @@ from tests.injector.http2.server_frames import (
     body,
     head,
     in_pieces,
-    padded,
+    pad,
     reply,
 )
 from workers.injector.http2 import frames
@@ -133,7 +133,7 @@ CONNECTION = {
     "a PRIORITY flood": (many(frame(frames.PRIORITY, 0, 9, bytes(5))), H2, CALM),
     "a flood of unknown frames": (many(frame(99, 0xFF, 1, b"x")), H2, CALM),
     "a flood of empty DATA": (head() + many(body(b"", flags=0)), H2, CALM),
-    "a flood of DATA that is padding": (head() + many(padded(DATA, 0, b"", 255)), H2, CALM),
+    "a flood of DATA that is padding": (head() + many(pad(DATA, 0, b"", 255)), H2, CALM),
     "an RST flood on what has ended": (reply() + many(rst_stream(1, 0)), H2, CALM),
     "a GOAWAY flood": (many(goaway(1, 0)), H2, CALM),
 }
@@ -215,11 +215,11 @@ ALLOWED = {
     + body(b"ok"),
     "the head alone says the end": head() + body(b"ok", flags=0) + body(b""),
     "a body in pieces": head() + body(b"o", flags=0) + body(b"k"),
-    "padding around all": padded(HEADERS, END_HEADERS, encode(OK), 255)
-    + padded(DATA, END_STREAM, b"ok", 0),
+    "padding around all": pad(HEADERS, END_HEADERS, encode(OK), 255)
+    + pad(DATA, END_STREAM, b"ok", 0),
     "priority of a head": frame(HEADERS, END_HEADERS | HAS_PRIORITY, 1, bytes(5) + encode(OK))
     + body(b"ok"),
-    "padding and priority of a head": padded(
+    "padding and priority of a head": pad(
         HEADERS, END_HEADERS | HAS_PRIORITY, bytes(5) + encode(OK), 9
     )
     + body(b"ok"),

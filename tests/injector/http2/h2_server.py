@@ -31,7 +31,7 @@ class Answers:
     together: int = 1
     n_requests: int = 0
     by_path: Counter = field(default_factory=Counter)
-    seen: list[dict[str, str]] = field(default_factory=list)
+    requests: list[dict[str, str]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     most_at_once: int = 0
 
@@ -46,10 +46,10 @@ def h2_server(
     tls: ssl.SSLContext | None = None,
     address: str = "127.0.0.1",
     port: int = 0,
-    **given: Any,
+    **options: Any,
 ) -> Iterator[tuple[Scripted, Answers]]:
     """(the listener, its ledger) for a `with` block."""
-    answers = Answers(answer, **given)
+    answers = Answers(answer, **options)
     if tls is not None:
         tls.set_alpn_protocols(["h2", "http/1.1"])
 
@@ -86,7 +86,7 @@ class _Serving:
     def __init__(self, connection: h2.connection.H2Connection, answers: Answers):
         self._connection = connection
         self._answers = answers
-        self._asked: dict[int, dict[str, str]] = {}
+        self._requests: dict[int, dict[str, str]] = {}
         self._bodies: dict[int, bytes] = {}
         self._ready: list[int] = []
         self._n_done = 0
@@ -94,9 +94,9 @@ class _Serving:
 
     def take(self, event: Any) -> None:
         if isinstance(event, h2.events.RequestReceived):
-            self._asked[event.stream_id] = dict(event.headers)
+            self._requests[event.stream_id] = dict(event.headers)
             self._bodies[event.stream_id] = b""
-            self._answers.most_at_once = max(self._answers.most_at_once, len(self._asked))
+            self._answers.most_at_once = max(self._answers.most_at_once, len(self._requests))
         elif isinstance(event, h2.events.DataReceived):
             self._bodies[event.stream_id] += event.data
             size = event.flow_controlled_length
@@ -104,7 +104,7 @@ class _Serving:
         elif isinstance(event, h2.events.StreamEnded):
             self._ready.append(event.stream_id)
         elif isinstance(event, h2.events.StreamReset):
-            self._asked.pop(event.stream_id, None)
+            self._requests.pop(event.stream_id, None)
 
     def reply(self) -> None:
         if self._n_done and len(self._ready) < self._answers.together:
@@ -118,14 +118,14 @@ class _Serving:
             self._reply_to(stream_id)
 
     def _reply_to(self, stream_id: int) -> None:
-        asked, body = self._asked.pop(stream_id), self._bodies.pop(stream_id)
+        request, body = self._requests.pop(stream_id), self._bodies.pop(stream_id)
         answers = self._answers
         answers.n_requests += 1
-        answers.by_path[asked[":path"]] += 1
-        answers.seen.append(asked)
+        answers.by_path[request[":path"]] += 1
+        answers.requests.append(request)
         answers.bodies.append(body)
-        status, headers, reply = answers.answer(asked, body)
-        has_body = bool(reply) and asked[":method"] != "HEAD"
+        status, headers, reply = answers.answer(request, body)
+        has_body = bool(reply) and request[":method"] != "HEAD"
         fields = [(":status", str(status)), *headers]
         self._connection.send_headers(stream_id, fields, end_stream=not has_body)
         if has_body:

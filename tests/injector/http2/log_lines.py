@@ -57,8 +57,8 @@ class LoggingServer:
 
 class Nginx(LoggingServer):
     def line_of(self, words: list[str]) -> Line:
-        status, sent, received, connection, protocol, body = words
-        return Line(status, connection, protocol, int(body), int(sent), int(received))
+        status, sent, n_received, connection, protocol, body = words
+        return Line(status, connection, protocol, int(body), int(sent), int(n_received))
 
 
 class Apache(LoggingServer):

@@ -33,7 +33,7 @@ def body(data, stream_id=1, flags=END_STREAM):
     return frame(DATA, flags, stream_id, data)
 
 
-def padded(kind, flags, payload, n_padding, stream_id=1):
+def pad(kind, flags, payload, n_padding, stream_id=1):
     return frame(kind, flags | PADDED, stream_id, bytes([n_padding]) + payload + bytes(n_padding))
 
 
@@ -50,7 +50,7 @@ def reply(data=b"ok", stream_id=1, *headers):
     return head(*headers, stream_id=stream_id) + body(data, stream_id)
 
 
-def begun(n_streams=1, method="GET", path="/", text="", keep_bytes=0):
+def start(n_streams=1, method="GET", path="/", text="", keep_bytes=0):
     """(a client that has written so many requests, their streams)."""
     client = Http2Client()
     step = Plan.from_json(
@@ -64,7 +64,7 @@ def begun(n_streams=1, method="GET", path="/", text="", keep_bytes=0):
     return client, [client.begin(data, memo, None, keep_bytes) for _ in range(n_streams)]
 
 
-def written(client):
+def flush(client):
     """What the client has to send, which is now sent."""
     data = bytes(client.out)
     client.out.clear()

@@ -18,12 +18,12 @@ LOADS = {
 }
 
 
-def run(port, streams=4, plan=(), **given):
-    given = {"timeouts": SLOW} | given
-    return measure(port, plan={"http_version": "2", "streams": streams, **dict(plan)}, **given)
+def run(port, streams=4, plan=(), **fields):
+    fields = {"timeouts": SLOW} | fields
+    return measure(port, plan={"http_version": "2", "streams": streams, **dict(plan)}, **fields)
 
 
-def counted(result, *names):
+def counts(result, *names):
     return tuple(result.total.count(name) for name in names)
 
 
@@ -36,11 +36,11 @@ def test_what_is_counted_is_what_the_server_saw(server_tls):
                 with h2_server(tls=tls) as (server, answers):
                     result = run(server.port, streams, load=LOADS[model], mode=mode, scheme=scheme)
                 n_requests = LOADS[model]["requests"]
-                assert counted(result, "ok", "started", "failed") == (n_requests, n_requests, 0)
+                assert counts(result, "ok", "started", "failed") == (n_requests, n_requests, 0)
                 assert (answers.n_requests, result.total.errors) == (n_requests, {})
                 assert result.total.count("connections_opened") == server.n_connections
                 assert result.total.statuses == {"200": n_requests}
-                handshakes = sum(counted(result, "tls_full", "tls_resumed"))
+                handshakes = sum(counts(result, "tls_full", "tls_resumed"))
                 assert handshakes == (server.n_connections if tls else 0)
                 if mode != "keep-alive":
                     assert server.n_connections == n_requests
@@ -61,7 +61,7 @@ def test_a_closed_load_keeps_all_streams_of_its_connections_busy():
 def test_the_servers_limit_of_streams_is_kept():
     with h2_server(most_streams=3) as (server, answers):
         result = run(server.port, streams=16, load=closed(200, 1))
-    assert counted(result, "ok", "failed", "replayed") == (200, 0, 0)
+    assert counts(result, "ok", "failed", "replayed") == (200, 0, 0)
     assert (server.n_connections, answers.most_at_once) == (1, 3)
 
 
@@ -85,7 +85,7 @@ def test_who_waits_for_a_stream_has_its_turn():
         load = {"model": "closed", "connections": 1, "duration_s": 1.5}
         result = run(server.port, streams=4, load=load, timeouts=timeouts)
     assert (result.total.errors, answers.most_at_once) == ({}, 1)
-    assert counted(result, "ok") == counted(result, "started") == (answers.n_requests,)
+    assert counts(result, "ok") == counts(result, "started") == (answers.n_requests,)
 
 
 def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
@@ -96,7 +96,7 @@ def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
     load = {"model": "open", "rate_per_s": 200, "requests": 60, "max_in_flight": 60}
     with h2_server(slow, most_streams=2) as (server, answers):
         result = run(server.port, streams=32, load=load)
-    assert counted(result, "ok", "failed") == (60, 0)
+    assert counts(result, "ok", "failed") == (60, 0)
     assert answers.most_at_once <= 2
     assert server.n_connections > 1
 
@@ -104,7 +104,7 @@ def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
 def test_requests_that_a_goodbye_leaves_out_go_again():
     with h2_server(requests_per_connection=10) as (server, answers):
         result = run(server.port, streams=4, load=closed(95, 1), method="POST")
-    assert counted(result, "ok", "failed") == (95, 0)
+    assert counts(result, "ok", "failed") == (95, 0)
     assert answers.n_requests == 95
     assert server.n_connections >= 10
     assert result.total.count("replayed") > 0
@@ -114,7 +114,7 @@ def test_requests_that_a_goodbye_leaves_out_go_again():
 
 
 def len_of_request(answers):
-    return 9 + len(encode(list(answers.seen[0].items())))
+    return 9 + len(encode(list(answers.requests[0].items())))
 
 
 def test_heads_and_bodies_are_sent_whole():
@@ -122,9 +122,9 @@ def test_heads_and_bodies_are_sent_whole():
     step = {"method": "PUT", "path": "/a?b=%20", "body": text, "headers": [["X-One", "ä, b"]]}
     with h2_server() as (server, answers):
         result = run(server.port, load=closed(20, 1), steps=[step])
-    assert counted(result, "ok", "failed") == (20, 0)
+    assert counts(result, "ok", "failed") == (20, 0)
     assert set(answers.bodies) == {text.encode()}
-    assert answers.seen[0] == {
+    assert answers.requests[0] == {
         ":method": "PUT",
         ":scheme": "http",
         ":authority": f"127.0.0.1:{server.port}",
@@ -181,11 +181,11 @@ def test_variables_cookies_and_values_from_replies():
     plan = {"session": {"cookies": True}, "variables": {"csv": "user\na\nb"}}
     with h2_server(login) as (server, answers):
         result = run(server.port, 2, plan, load=closed(40, 1), steps=steps)
-    assert counted(result, "ok", "failed", "extract_missed") == (40, 0, 0)
-    pages = [asked for asked in answers.seen if asked[":path"] == "/page?t=abc"]
+    assert counts(result, "ok", "failed", "extract_missed") == (40, 0, 0)
+    pages = [request for request in answers.requests if request[":path"] == "/page?t=abc"]
     # Two users take turns in no order; each goes from one step to the other.
     assert 19 <= len(pages) <= 20
-    assert {asked.get("cookie") for asked in pages} == {"id=7"}
+    assert {request.get("cookie") for request in pages} == {"id=7"}
 
 
 def test_a_value_of_a_table_is_sent_without_the_spaces_around_it():
@@ -193,8 +193,8 @@ def test_a_value_of_a_table_is_sent_without_the_spaces_around_it():
     table = {"csv": "shop\n north\nsouth\t\n a b \n"}
     with h2_server() as (server, answers):
         result = run(server.port, 1, {"variables": table}, steps=[step], load=closed(3, 1))
-    assert (counted(result, "ok"), result.total.errors) == ((3,), {})
-    assert [seen["x-shop"] for seen in answers.seen] == ["north", "south", "a b"]
+    assert (counts(result, "ok"), result.total.errors) == ((3,), {})
+    assert [request["x-shop"] for request in answers.requests] == ["north", "south", "a b"]
 
 
 def test_a_server_of_http_1_only_is_told_apart(server_tls):
@@ -208,7 +208,7 @@ def test_a_server_of_http_1_only_is_told_apart(server_tls):
 def test_with_alpn_off_http_2_is_taken_for_granted(server_tls):
     with h2_server(tls=server_tls) as (server, _):
         result = run(server.port, load=closed(5, 1), scheme="https", tls={"alpn": False})
-    assert counted(result, "ok", "failed") == (5, 0)
+    assert counts(result, "ok", "failed") == (5, 0)
 
 
 def test_what_a_server_had_not_taken_at_the_limit_is_not_sent_later():

@@ -18,13 +18,13 @@ from tests.injector.http2.server_frames import (
     OK,
     PLAN,
     SETTINGS,
-    begun,
     body,
     feed_by,
+    flush,
     head,
-    padded,
+    pad,
     reply,
-    written,
+    start,
 )
 from workers.injector.http2 import frames
 from workers.injector.http2.client import IDLE_FRAMES_CAP
@@ -58,24 +58,24 @@ def test_what_ends_the_connection():
     for name in CONNECTION:
         for step in [1, 7, 1 << 20]:
             data, kind, code = CONNECTION[name]
-            client, _ = begun()
+            client, _ = start()
             client.feed(SETTINGS, NOW)
-            with pytest.raises(ConnectionBroken) as caught:
+            with pytest.raises(ConnectionBroken) as failure:
                 feed_by(client, data, step if len(data) < 5000 else 1 << 20)
-            assert (caught.value.kind, caught.value.code.name) == (kind, code)
+            assert (failure.value.kind, failure.value.code.name) == (kind, code)
 
 
 def test_what_ends_the_stream_leaves_the_others():
     for name in STREAM:
         for step in [1, 7, 1 << 20]:
             data, kind, code = STREAM[name]
-            client, (stream, other) = begun(2)
+            client, (stream, other) = start(2)
             client.feed(SETTINGS, NOW)
-            written(client)
+            flush(client)
             feed_by(client, data, step if len(data) < 5000 else 1 << 20)
             assert client.ended_streams == [stream]
             assert (stream.is_complete, stream.failure.kind) == (False, kind)
-            assert rst_stream(1, frames.Code[code]) in written(client)
+            assert rst_stream(1, frames.Code[code]) in flush(client)
             client.feed(reply(stream_id=3), NOW)
             assert other.is_complete
 
@@ -83,7 +83,7 @@ def test_what_ends_the_stream_leaves_the_others():
 def test_how_a_server_ends_a_stream():
     for name in ENDED:
         data, kind, words = ENDED[name]
-        client, (stream,) = begun()
+        client, (stream,) = start()
         client.feed(SETTINGS + data, NOW)
         assert (client.ended_streams, stream.failure.kind) == ([stream], kind)
         assert words in str(stream.failure)
@@ -94,7 +94,7 @@ def test_how_a_server_ends_a_stream():
 def test_what_servers_may_do():
     for name in ALLOWED:
         for step in [1, 7, 1 << 20]:
-            client, (stream,) = begun(keep_bytes=100)
+            client, (stream,) = start(keep_bytes=100)
             feed_by(client, SETTINGS + ALLOWED[name], step)
             assert (stream.is_complete, stream.failure, stream.body_start) == (True, None, b"ok")
             assert (stream.head.status, stream.body_bytes, stream.end) == (200, 2, NOW)
@@ -103,15 +103,15 @@ def test_what_servers_may_do():
 def test_a_server_begins_with_settings():
     for name in FIRST:
         data, kind = FIRST[name]
-        client, _ = begun()
-        with pytest.raises(ConnectionBroken) as caught:
+        client, _ = start()
+        with pytest.raises(ConnectionBroken) as failure:
             client.feed(data, NOW)
-        assert caught.value.kind == kind
+        assert failure.value.kind == kind
 
 
 def test_no_flood_takes_memory_or_time():
     for data, *_ in CONNECTION.values():
-        client, _ = begun()
+        client, _ = start()
         client.feed(SETTINGS, NOW)
         tracemalloc.start()
         began = time.process_time()
@@ -125,10 +125,10 @@ def test_no_flood_takes_memory_or_time():
 
 # --- sizes ---------------------------------------------------------------------------------------
 def test_bytes_are_counted_by_what_they_are():
-    client, (stream,) = begun()
+    client, (stream,) = start()
     trailers = head(("a", "b"), flags=HEAD_AND_END)
     first = head((":status", "103"))
-    data = padded(DATA, 0, b"ok", 5)
+    data = pad(DATA, 0, b"ok", 5)
     client.feed(SETTINGS + PING + first + head() + data + trailers, NOW)
     assert stream.head_bytes == len(first + head())
     assert stream.body_bytes == 2
@@ -140,19 +140,19 @@ SIZED = (*OK, ("content-length", "2"))
 USUAL_HEAD = head(*SIZED, stream_id=3)
 
 
-def counted(stream):
+def figures(stream):
     sizes = (stream.head_bytes, stream.body_bytes, stream.received_bytes)
     return stream.is_complete, stream.head.status, *sizes, stream.first, stream.end
 
 
 def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives():
     for step in [*range(1, 60), 1 << 20]:
-        client, streams = begun(4)
+        client, streams = start(4)
         client.feed(SETTINGS, NOW)
         replies = [reply(b"ok", each.id, *SIZED) for each in streams]
         feed_by(client, b"".join(replies), step)
         sizes = len(USUAL_HEAD), 2, len(replies[0])
-        assert list(map(counted, client.ended_streams)) == [(True, 200, *sizes, NOW, NOW)] * 4
+        assert list(map(figures, client.ended_streams)) == [(True, 200, *sizes, NOW, NOW)] * 4
         assert client.ended_streams == streams
         assert not client.streams
 
@@ -160,14 +160,14 @@ def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives():
 def test_behind_a_head_like_an_earlier_one_everything_else_may_come():
     for rest, is_complete in [
         (body(b"o", 3, flags=0) + body(b"k", 3), True),
-        (padded(DATA, END_STREAM, b"ok", 4, 3), True),
+        (pad(DATA, END_STREAM, b"ok", 4, 3), True),
         (PING + body(b"ok", 3), True),
         (reply(b"ok", 5, *SIZED) + body(b"ok", 3), True),
         (body(b"ok", 3, flags=0) + head(("a", "b"), stream_id=3, flags=HEAD_AND_END), True),
         (body(b"okk", 3), False),
         (body(b"o", 3), False),
     ]:
-        client, (first, second, _) = begun(3)
+        client, (first, second, _) = start(3)
         client.feed(SETTINGS + reply(b"ok", 1, *SIZED) + USUAL_HEAD + rest, NOW)
         assert first.is_complete
         assert second in client.ended_streams
@@ -175,31 +175,31 @@ def test_behind_a_head_like_an_earlier_one_everything_else_may_come():
 
 
 def test_all_bodies_count_for_the_connections_window():
-    client, _ = begun(2)
+    client, _ = start(2)
     client.feed(SETTINGS, NOW)
-    written(client)
+    flush(client)
     client._their_room = CONNECTION_WINDOW_BYTES // 2 + 3
     client.feed(reply(b"ok", 1, *SIZED), NOW)
-    assert written(client) == b""
+    assert flush(client) == b""
     client.feed(reply(b"ok", 3, *SIZED), NOW)
-    assert written(client) == window_update(0, CONNECTION_WINDOW_BYTES // 2 + 1)
+    assert flush(client) == window_update(0, CONNECTION_WINDOW_BYTES // 2 + 1)
 
 
 def test_each_request_is_written_for_its_own_stream():
-    client, _ = begun(0)
+    client, _ = start(0)
     memo, texts = BlockMemo(PLAN, "GET"), [frame(HEADERS, HEAD_AND_END, 0, b) for b in (b"a", b"b")]
-    written(client)
+    flush(client)
     for text in (texts[0], texts[0], texts[1], texts[0]):
         client.begin(text, memo, None)
     sent = [(1, b"a"), (3, b"a"), (5, b"b"), (7, b"a")]
-    assert written(client) == b"".join(frame(HEADERS, HEAD_AND_END, *each) for each in sent)
+    assert flush(client) == b"".join(frame(HEADERS, HEAD_AND_END, *each) for each in sent)
 
 
 def test_a_stream_that_is_begun_again_knows_nothing_of_its_reply_before():
-    client, (stream,) = begun(keep_bytes=9)
+    client, (stream,) = start(keep_bytes=9)
     interim = head((":status", "103"))
     client.feed(SETTINGS + interim + reply(b"a body that is kept"), NOW)
-    written(client)
+    flush(client)
     text, memo = frame(HEADERS, HEAD_AND_END, 0, b"a"), BlockMemo(PLAN, "GET")
     again = client.begin(text, memo, None, 0, stream)
     fresh = client.begin(text, memo, None)
@@ -211,7 +211,7 @@ def test_a_stream_that_is_begun_again_knows_nothing_of_its_reply_before():
 
 
 def test_replies_are_awaited_only_of_requests_that_are_sent():
-    client, _ = begun(2)
+    client, _ = start(2)
     assert not client.awaits_replies
     client.written_streams.clear()
     assert client.awaits_replies
@@ -223,18 +223,18 @@ def test_replies_are_awaited_only_of_requests_that_are_sent():
 
 # --- flow control --------------------------------------------------------------------------------
 def test_room_is_given_back_before_it_is_used_up():
-    client, (stream,) = begun()
+    client, (stream,) = start()
     client.feed(SETTINGS + head(), NOW)
-    written(client)
+    flush(client)
     n_frames = WINDOW_BYTES // 2 // 16_000 + 1
     for _ in range(n_frames):
         client.feed(body(bytes(16_000), flags=0), NOW)
-    assert written(client) == window_update(1, n_frames * 16_000)
+    assert flush(client) == window_update(1, n_frames * 16_000)
     assert stream.failure is None
 
 
 def test_more_than_the_window_is_refused():
-    client, (stream,) = begun()
+    client, (stream,) = start()
     client.feed(SETTINGS + head(), NOW)
     stream.their_room = 10
     client.feed(body(bytes(11), flags=0), NOW)
@@ -243,40 +243,40 @@ def test_more_than_the_window_is_refused():
 
 
 def test_a_body_is_sent_as_the_windows_allow():
-    client, (stream,) = begun(method="POST", text="x" * 100_000)
-    first = written(client)
+    client, (stream,) = start(method="POST", text="x" * 100_000)
+    first = flush(client)
     assert stream.sent_bytes == len(first) - len(OPENING)
     client.feed(SETTINGS + window_update(1, 10), NOW)
-    assert written(client) == ACK
+    assert flush(client) == ACK
     client.feed(window_update(0, 4), NOW)
-    assert written(client) == body(b"xxxx", flags=0)
+    assert flush(client) == body(b"xxxx", flags=0)
     client.feed(window_update(0, 100_000), NOW)
-    assert written(client) == body(b"x" * 6, flags=0)
+    assert flush(client) == body(b"x" * 6, flags=0)
     client.feed(settings({frames.INITIAL_WINDOW_SIZE: 100_000}), NOW)
-    sent = written(client)
+    sent = flush(client)
     assert sent.endswith(ACK)
     assert (stream.unsent, client.written_streams) == (b"", [stream])
 
 
 def test_a_smaller_window_may_be_below_nothing():
-    client, (stream,) = begun(method="POST", text="x" * 100_000)
+    client, (stream,) = start(method="POST", text="x" * 100_000)
     client.feed(settings({frames.INITIAL_WINDOW_SIZE: 0}), NOW)
     assert stream.room < 0
-    written(client)
+    flush(client)
     client.feed(window_update(0, 1000) + window_update(1, 65_535), NOW)
-    assert written(client) == b""
+    assert flush(client) == b""
     client.feed(window_update(1, 5), NOW)
-    assert written(client) == body(b"x" * 5, flags=0)
+    assert flush(client) == body(b"x" * 5, flags=0)
 
 
 def test_a_stream_window_of_2_31_ends_the_stream():
-    client, (stream,) = begun(method="POST", text="x" * 100_000)
+    client, (stream,) = start(method="POST", text="x" * 100_000)
     client.feed(SETTINGS + window_update(1, (1 << 31) - 1) * 2, NOW)
     assert stream.failure.code.name == "FLOW_CONTROL_ERROR"
 
 
 def test_an_upload_in_many_pieces_is_no_flood():
-    client, (stream,) = begun(method="POST", text="x" * 200_000)
+    client, (stream,) = start(method="POST", text="x" * 200_000)
     client.feed(SETTINGS + window_update(1, 200_000), NOW)
     for _ in range(3 * IDLE_FRAMES_CAP):
         client.feed(window_update(0, 10), NOW)
@@ -284,20 +284,20 @@ def test_an_upload_in_many_pieces_is_no_flood():
 
 
 def test_a_reply_before_the_whole_request_ends_the_upload():
-    client, (stream,) = begun(method="POST", text="x" * 100_000)
+    client, (stream,) = start(method="POST", text="x" * 100_000)
     client.feed(SETTINGS + head((":status", "413"), flags=HEAD_AND_END), NOW)
     assert (stream.is_complete, stream.head.status) == (True, 413)
-    assert written(client).endswith(rst_stream(1, 0))
+    assert flush(client).endswith(rst_stream(1, 0))
     client.feed(window_update(0, 100_000), NOW)
-    assert written(client) == b""
+    assert flush(client) == b""
 
 
 # --- streams that nobody waits for ----------------------------------------------------------------
 def test_what_comes_of_a_stream_that_was_given_up_is_skipped():
-    client, (stream, other) = begun(2)
+    client, (stream, other) = start(2)
     client.feed(SETTINGS + head(), NOW)
     client.give_up(stream)
-    assert written(client).endswith(rst_stream(1, 8))
+    assert flush(client).endswith(rst_stream(1, 8))
     client.feed(body(b"x", flags=0) + body(b"y") + reply(stream_id=3), NOW)
     assert client.ended_streams == [other]
     with pytest.raises(ConnectionBroken):
@@ -305,7 +305,7 @@ def test_what_comes_of_a_stream_that_was_given_up_is_skipped():
 
 
 def test_much_that_was_on_its_way_of_streams_that_were_given_up_ends_no_other():
-    client, (other, *late) = begun(601)
+    client, (other, *late) = start(601)
     client.feed(SETTINGS + head(stream_id=3), NOW)
     for stream in late:
         client.give_up(stream)
@@ -316,14 +316,14 @@ def test_much_that_was_on_its_way_of_streams_that_were_given_up_ends_no_other():
 
 
 def test_a_stream_that_goes_on_though_it_was_given_up_ends_the_connection():
-    client, (stream,) = begun()
+    client, (stream,) = start()
     client.feed(SETTINGS + head(), NOW)
     client.give_up(stream)
     for _ in range(WINDOW_BYTES // 16_000):
         client.feed(body(bytes(16_000), flags=0), NOW)
     with pytest.raises(ConnectionBroken):
         client.feed(body(bytes(16_000), flags=0), NOW)
-    client, (stream,) = begun()
+    client, (stream,) = start()
     client.feed(SETTINGS + head(), NOW)
     client.give_up(stream)
     with pytest.raises(ConnectionBroken):
@@ -331,7 +331,7 @@ def test_a_stream_that_goes_on_though_it_was_given_up_ends_the_connection():
 
 
 def test_a_connection_that_was_given_up_on_often_takes_no_more():
-    client, streams = begun(LET_GO_CAP)
+    client, streams = start(LET_GO_CAP)
     for stream in streams[1:]:
         client.give_up(stream)
     assert not client.is_draining
@@ -340,7 +340,7 @@ def test_a_connection_that_was_given_up_on_often_takes_no_more():
 
 
 def test_the_end_of_the_connection_ends_every_stream():
-    client, (done, begun_to_come, silent) = begun(3)
+    client, (done, begun_to_come, silent) = start(3)
     client.feed(SETTINGS + reply() + head(stream_id=3), NOW)
     client.end_of_input()
     assert client.ended_streams == [done, begun_to_come, silent]
@@ -349,7 +349,7 @@ def test_the_end_of_the_connection_ends_every_stream():
 
 
 def test_a_goodbye_with_an_error_says_why_the_rest_was_lost():
-    client, (stream,) = begun()
+    client, (stream,) = start()
     client.feed(SETTINGS + goaway(1, 2), NOW)
     assert not client.ended_streams
     client.end_of_input()
@@ -357,15 +357,15 @@ def test_a_goodbye_with_an_error_says_why_the_rest_was_lost():
 
 
 def test_a_reset_behind_a_goodbye_with_an_error_takes_nothing_back():
-    for said, kind in ((goaway(1, 2), Kind.H2_GOAWAY), (goaway(1, 0), None)):
-        client, (stream,) = begun()
-        client.feed(SETTINGS + said, NOW)
+    for goodbye, kind in ((goaway(1, 2), Kind.H2_GOAWAY), (goaway(1, 0), None)):
+        client, (stream,) = start()
+        client.feed(SETTINGS + goodbye, NOW)
         client.end_all(ConnectionResetError(104, "Connection reset by peer"))
         assert getattr(stream.failure, "kind", None) == kind
 
 
 def test_only_what_is_behind_a_goodbye_goes_again():
-    client, (first, second) = begun(2)
+    client, (first, second) = start(2)
     client.feed(SETTINGS + goaway(1, 0), NOW)
     assert (client.ended_streams, client.is_draining) == ([second], True)
     client.feed(reply(), NOW)
@@ -395,10 +395,10 @@ def test_h2_understands_every_request():
     for path in ["/", "/a?b=" + "c" * 40_000]:
         for text in ["", "x", "x" * 300_000]:
             server = other_server()
-            client, streams = begun(3, method="POST", path=path[:8000], text=text, keep_bytes=10)
+            client, streams = start(3, method="POST", path=path[:8000], text=text, keep_bytes=10)
             for _ in range(200):
-                if said := answer(server, written(client)):
-                    client.feed(said, NOW)
+                if answer_data := answer(server, flush(client)):
+                    client.feed(answer_data, NOW)
                 client.write_bodies()
             assert [stream.body_start for stream in streams] == [b"abc"] * 3
             assert not client.out
@@ -406,15 +406,15 @@ def test_h2_understands_every_request():
 
 def test_a_server_that_makes_its_table_smaller_is_told_that_nothing_is_in_it():
     server = other_server()
-    client, (first,) = begun()
+    client, (first,) = start()
     usual = first.sent_bytes
-    request = written(client)[len(OPENING) :]
+    request = flush(client)[len(OPENING) :]
     client.feed(answer(server, OPENING + request), NOW)
     for table_bytes, n_more in [(0, 1), (4096, 0), (100, 1), (100, 0)]:
         server.update_settings({h2.settings.SettingCodes.HEADER_TABLE_SIZE: table_bytes})
         client.feed(server.data_to_send(), NOW)
         streams = [client.begin(request, first.memo, None) for _ in range(2)]
-        client.feed(answer(server, written(client)), NOW)
+        client.feed(answer(server, flush(client)), NOW)
         assert [stream.is_complete for stream in streams] == [True, True]
         assert [stream.sent_bytes - usual for stream in streams] == [n_more, 0]
 

@@ -23,11 +23,11 @@ def answers(answer, then=None, settings=SETTINGS):
 
     def script(sock, server):
         sock.sendall(settings)
-        received, at = b"", len(frames.PREFACE)
+        data, at = b"", len(frames.PREFACE)
         while more := sock.recv(65536):
-            received += more
-            while at + frames.HEAD_BYTES <= len(received):
-                high, low, kind, _, stream_id = frames.HEAD.unpack_from(received, at)
+            data += more
+            while at + frames.HEAD_BYTES <= len(data):
+                high, low, kind, _, stream_id = frames.HEAD.unpack_from(data, at)
                 at += frames.HEAD_BYTES + (high << 8 | low)
                 if kind == frames.HEADERS:
                     sock.sendall(answer(stream_id))
@@ -94,8 +94,8 @@ def never_settles(sock, server):
 
 
 def case(script, *kinds, requests=2, timeouts=SHORT, **plan):
-    given = {"plan": {"http_version": "2", "streams": 1} | plan, "timeouts": timeouts}
-    return Case(script, kinds, given, requests)
+    fields = {"plan": {"http_version": "2", "streams": 1} | plan, "timeouts": timeouts}
+    return Case(script, kinds, fields, requests)
 
 
 def alone(script, *kinds):
@@ -169,16 +169,16 @@ def test_a_stream_that_never_ends_stops_no_other():
     """Two streams on a connection: the first is never answered, the others are."""
 
     script = answers(lambda nth: reply(stream_id=nth) if nth > 1 else b"")
-    given = {"plan": BOTH, "timeouts": SHORT, "load": closed(200, 1)}
-    outcome = run_all({"": Case(script, (), given, 200)})[""]
+    fields = {"plan": BOTH, "timeouts": SHORT, "load": closed(200, 1)}
+    outcome = run_all({"": Case(script, (), fields, 200)})[""]
     assert outcome.kinds == {"ok": 199, "first_byte_timeout": 1}
     assert outcome.result.total.count("connections_opened") == 1
 
 
 def test_streams_that_a_server_allows_only_later_are_used_at_once():
     """It allows one at first, and answers that only once three others have come beside it."""
-    said = {1: allows_streams(4), 7: b"".join(reply(stream_id=each) for each in (1, 3, 5, 7))}
-    script = answers(lambda nth: said.get(nth, b""), settings=allows_streams(1))
+    words = {1: allows_streams(4), 7: b"".join(reply(stream_id=each) for each in (1, 3, 5, 7))}
+    script = answers(lambda nth: words.get(nth, b""), settings=allows_streams(1))
     plan = {"http_version": "2", "streams": 4}
     outcome = run_all({"": Case(script, (), {"plan": plan, "load": closed(4, 1)}, 4)})[""]
     assert outcome.kinds == {"ok": 4}
@@ -189,11 +189,11 @@ def test_what_was_not_sent_of_a_body_is_missing_in_the_second_in_which_its_reque
     """The window of the connection is used up in the warm-up: from then on only heads are sent."""
     script = answers(lambda nth: time.sleep(0.02) or reply(stream_id=nth))
     load = {"model": "closed", "connections": 1, "duration_s": 2}
-    given = {"plan": {"http_version": "2"}, "load": load, "warm_up_s": 1}
+    fields = {"plan": {"http_version": "2"}, "load": load, "warm_up_s": 1}
     upload = {"method": "POST", "body": "x" * 1_000_000}
-    result = run_all({"": Case(script, (), given | upload, 0)})[""].result
-    measured = [second for second in result.seconds if second.second >= 0]
-    sizes = [each.counters["bytes_sent"] / each.counters["ok"] for each in measured]
-    assert len(measured) > 1
+    result = run_all({"": Case(script, (), fields | upload, 0)})[""].result
+    seconds = [second for second in result.seconds if second.second >= 0]
+    sizes = [each.counters["bytes_sent"] / each.counters["ok"] for each in seconds]
+    assert len(seconds) > 1
     assert set(sizes) == {sizes[0]}
     assert 0 < sizes[0] < 200

@@ -39,17 +39,17 @@ class LeftConnection:
     tls = None
     sock = SimpleNamespace(getsockopt=lambda *_: b"")  # of a kernel that does not tell
 
-    def __init__(self, *said, to_a_write):
-        self._said = list(said)
+    def __init__(self, *words, to_a_write):
+        self._words = list(words)
         self._to_a_write = to_a_write
 
     def send(self, data):
         raise self._to_a_write
 
     def recv(self, size):
-        if not self._said:
+        if not self._words:
             raise _RESET
-        return self._said.pop(0)
+        return self._words.pop(0)
 
 
 class Worker:
@@ -60,17 +60,17 @@ class Worker:
             keep_bytes=0,
             may_replay=True,
         )
-        self.ended = []
+        self.streams = []
 
     def end(self, stream):
-        self.ended.append(stream)
+        self.streams.append(stream)
 
 
-def ended_on(*said, n_requests=1, to_a_write=_CLOSED):
+def ended_on(*words, n_requests=1, to_a_write=_CLOSED):
     """The streams of so many requests on a connection that the server has left with these words."""
     hung_up = []
     link = Link(SimpleNamespace(hang_up=hung_up.append), 4, None, lambda link: None)
-    link.connection = LeftConnection(*said, to_a_write=to_a_write)
+    link.connection = LeftConnection(*words, to_a_write=to_a_write)
     link._client.feed(SETTINGS, now())
     worker = Worker()
     for _ in range(n_requests):
@@ -78,7 +78,7 @@ def ended_on(*said, n_requests=1, to_a_write=_CLOSED):
     gevent.sleep(0)
     gevent.sleep(0)
     assert (link.is_over, len(hung_up)) == (True, 1)
-    return worker.ended
+    return worker.streams
 
 
 def test_a_goodbye_that_lay_unread_says_that_the_request_was_not_taken():
@@ -140,9 +140,9 @@ UNREADABLE = {
 
 def test_what_cannot_be_read_ends_the_connection():
     for text in UNREADABLE.values():
-        with pytest.raises(ConnectionBroken) as caught:
+        with pytest.raises(ConnectionBroken) as failure:
             decode(bytes.fromhex(text))
-        assert (caught.value.kind, caught.value.code.name) == (
+        assert (failure.value.kind, failure.value.code.name) == (
             Kind.H2_PROTOCOL,
             "COMPRESSION_ERROR",
         )
@@ -181,11 +181,9 @@ def test_any_bytes_are_read_or_refused(block):
 
 def test_no_proxy_may_keep_a_secret():
     for name in sorted(SECRET):
-        encoded = encode([(name, "s3cret")])
-        assert encoded[0] & 0xF0 == 0x10
-        assert isinstance(
-            hpack.Decoder().decode(encoded, raw=True)[0], hpack.NeverIndexedHeaderTuple
-        )
+        block = encode([(name, "s3cret")])
+        assert block[0] & 0xF0 == 0x10
+        assert isinstance(hpack.Decoder().decode(block, raw=True)[0], hpack.NeverIndexedHeaderTuple)
 
 
 def test_nothing_is_ever_put_into_the_servers_table():
@@ -196,6 +194,6 @@ def test_nothing_is_ever_put_into_the_servers_table():
 
 
 def test_a_bomb_of_headers_ends_the_stream_within_its_limit():
-    with pytest.raises(StreamBroken) as caught:
+    with pytest.raises(StreamBroken) as failure:
         decode(bytes([0x84]) * 60_000)
-    assert caught.value.kind == Kind.HEADER_CAP
+    assert failure.value.kind == Kind.HEADER_CAP

@@ -62,14 +62,14 @@ def start(tmp_path_factory, certificate):
     """Start a server by its program's name, once; skip where it is not installed."""
     contexts, servers = [], {}
 
-    def start(program, **given):
+    def start(program, **options):
         if log_lines.find(program) is None:
             pytest.skip(f"{program} is not installed: apt install {program}")
-        key = program, *given.items()
+        key = program, *options.items()
         if key not in servers:
             folder = tmp_path_factory.mktemp(program)
             folder.chmod(0o755)
-            contexts.append(getattr(log_lines, SERVERS[program])(folder, certificate, **given))
+            contexts.append(getattr(log_lines, SERVERS[program])(folder, certificate, **options))
             servers[key] = contexts[-1].__enter__()
         servers[key].begin()
         return servers[key]
@@ -79,12 +79,12 @@ def start(tmp_path_factory, certificate):
         context.__exit__(None, None, None)
 
 
-def run(server, scheme, load, streams=8, session=(), **given):
+def run(server, scheme, load, streams=8, session=(), **fields):
     port = server.tls_port if scheme == "https" else server.port
     plan = {"http_version": "2", "streams": streams, "expected_status": ["2xx", "4xx"]}
     plan |= {"session": dict(session)} if session else {}
     timeouts = {"connect_s": 10, "tls_s": 10, "total_s": 20}
-    return measure(port, scheme=scheme, load=load, plan=plan, timeouts=timeouts, **given)
+    return measure(port, scheme=scheme, load=load, plan=plan, timeouts=timeouts, **fields)
 
 
 @pytest.mark.parametrize("program", SERVERS)
@@ -99,8 +99,8 @@ def test_what_is_counted_is_what_the_servers_log_says(start, program):
             status: sum(line.status == status for line in lines) for status in ("200", "404")
         }
         assert total.count("body_received") == sum(line.body_bytes for line in lines)
-        seen = len({line.connection for line in lines})
-        assert total.count("connections_opened") == seen == (n_connections or seen)
+        n_seen = len({line.connection for line in lines})
+        assert total.count("connections_opened") == n_seen == (n_connections or n_seen)
         assert {line.protocol for line in lines} == {"HTTP/2.0"}
         if program == "nginx":
             assert total.count("bytes_received") == sum(line.sent_bytes for line in lines)
@@ -116,8 +116,8 @@ def test_new_connections_are_those_of_the_log(start, program):
         total = run(server, "https", closed(100, 4), mode=mode).total
         lines = server.lines(100)
         assert total.count("ok") == len({line.connection for line in lines}) == 100
-        resumed = total.count("tls_resumed")
-        assert (resumed >= 92) if mode == "resumed" else (resumed == 0)
+        n_resumed = total.count("tls_resumed")
+        assert (n_resumed >= 92) if mode == "resumed" else (n_resumed == 0)
 
 
 def test_uploads_are_those_of_the_log(start):

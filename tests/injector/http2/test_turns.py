@@ -9,6 +9,7 @@ import pytest
 
 from campaigns.domain.analysis.ratio import Word
 from tests.injector.http2.h2_server import h2_server, ok
+from tests.injector.test_read_delay import block_again_and_again
 from tests.injector.test_side_by_side import OPEN, arms_order
 from workers.injector.arms_run import run_arms
 
@@ -25,7 +26,7 @@ def taking(delay_s):
     return answer
 
 
-def measured(*ports, streams=4, mode="keep-alive", show=lambda second, arm: None, **more):
+def arms_run(*ports, streams=4, mode="keep-alive", show=lambda second, arm: None, **more):
     order = arms_order(*ports, modes=[mode] * len(ports), **more)
     for arm in order["arms"]:
         arm["plan"] |= {"http_version": "2", "streams": streams}
@@ -37,10 +38,10 @@ def test_streams_take_turns_and_equal_servers_are_not_told_apart():
         # Until it is settled: as long as a busy machine takes.
         more = {"load": load, "limit_s": 60, "until_settled": True}
         with h2_server(taking(0.002)) as (one, _), h2_server(taking(0.002)) as (other, _):
-            [found] = measured(one.port, other.port, **more).comparisons
+            [answer] = arms_run(one.port, other.port, **more).comparisons
         with h2_server(taking(0.002)) as (one, first), h2_server(taking(0.006)) as (other, second):
-            run = measured(one.port, other.port, **more)
-        assert found.word not in {Word.SLOWER, Word.FASTER}
+            run = arms_run(one.port, other.port, **more)
+        assert answer.word not in {Word.SLOWER, Word.FASTER}
         assert run.comparisons[0].word == Word.SLOWER
         for arm, (server, ledger) in enumerate(((one, first), (other, second))):
             totals = run.end.arms[arm].totals
@@ -63,7 +64,7 @@ def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_tria
     with h2_server() as (steady, _), h2_server(stalling) as (late, _):
         for timer in stall:
             timer.start()
-        measured(steady.port, late.port, limit_s=3)
+        arms_run(steady.port, late.port, limit_s=3)
     # 5 or 6 are opened before the first turn. A machine's own stalls may open more in any round.
     assert any(one == other > 6 for one, other in pools)
 
@@ -71,16 +72,11 @@ def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_tria
 def test_rounds_have_the_least_that_the_injector_added_and_seconds_none_of_it():
     """One stamp of the kernel may be that of several replies: of the last one of them."""
 
-    def block_again_and_again():
-        while True:
-            gevent.sleep(0.02)
-            time.sleep(0.05)
-
     seconds = []
     with h2_server(taking(0.004)) as (one, _), h2_server(taking(0.004)) as (other, _):
-        blocker = gevent.spawn(block_again_and_again)
+        blocker = gevent.spawn(block_again_and_again, 0.02, 0.05)
         more = {"load": CLOSED, "show": lambda second, arm: seconds.append(second)}
-        run = measured(one.port, other.port, **more)
+        run = arms_run(one.port, other.port, **more)
         blocker.kill()
     turns = [arm for each in run.rounds for arm in each.arms if arm.n >= 5]
     assert sum(turn.own_us for turn in turns) / len(turns) > 5_000

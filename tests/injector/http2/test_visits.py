@@ -20,9 +20,9 @@ SESSIONS = ARRIVING | {"arrival_unit": "session"}
 WINDOW = {"model": "window", "low": 3, "high": 6, "requests": 40}
 
 
-def run(port, load, session=(), streams=1, **given):
+def run(port, load, session=(), streams=1, **fields):
     plan = {"http_version": "2", "streams": streams} | {"session": dict(session)}
-    return measure(port, load=load, plan=plan, **given)
+    return measure(port, load=load, plan=plan, **fields)
 
 
 def slow(headers, body):
@@ -105,7 +105,7 @@ def test_a_session_of_a_closed_load_ends_with_its_connection_and_cookies():
         result = run(server.port, closed(50, 1), session)
     assert (result.total.count("ok"), server.n_connections) == (50, 10)
     assert result.total.count("sessions_ok") == 10
-    cookies = ["cookie" in asked for asked in answers.seen]
+    cookies = ["cookie" in request for request in answers.requests]
     assert cookies == [False, True, True, True, True] * 10
 
 
@@ -118,9 +118,9 @@ def after_20_ms(headers, body):
 
 
 def is_timed(total):
-    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
-    assert undelayed.n == sampled.n
-    return sampled.n > 0
+    whole, without = total.timing("sampled"), total.timing("undelayed")
+    assert without.n == whole.n
+    return whole.n > 0
 
 
 def test_a_reply_that_waits_for_a_blocked_event_loop_counts_as_the_injectors_time(server_tls):
@@ -129,11 +129,11 @@ def test_a_reply_that_waits_for_a_blocked_event_loop_counts_as_the_injectors_tim
         blocker = gevent.spawn(block_again_and_again)
         total = measure(server.port, load=load, plan=HTTP_2, scheme="https").total
         blocker.kill()
-    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
-    assert sampled.n == undelayed.n == total.count("ok")
-    assert sampled.sum_us == total.timing("response").sum_us
-    assert (sampled.sum_us - undelayed.sum_us) / sampled.n > 10_000
-    assert undelayed.min_us >= 19_000
+    whole, without = total.timing("sampled"), total.timing("undelayed")
+    assert whole.n == without.n == total.count("ok")
+    assert whole.sum_us == total.timing("response").sum_us
+    assert (whole.sum_us - without.sum_us) / whole.n > 10_000
+    assert without.min_us >= 19_000
 
 
 @pytest.mark.parametrize("mode", ["keep-alive", "new", "resumed"])
@@ -141,10 +141,10 @@ def test_attempts_are_timed_whoever_had_the_connection_before(mode, server_tls):
     load = {"model": "open", "rate_per_s": 50, "requests": 30, "max_in_flight": 20}
     with h2_server(tls=server_tls) as (server, _):
         total = measure(server.port, load=load, plan=HTTP_2, scheme="https", mode=mode).total
-    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
-    assert (total.count("ok"), undelayed.n) == (30, sampled.n)
-    assert sampled.n > 15  # of a stall's burst not all are timed
-    assert undelayed.sum_us <= sampled.sum_us
+    whole, without = total.timing("sampled"), total.timing("undelayed")
+    assert (total.count("ok"), without.n) == (30, whole.n)
+    assert whole.n > 15  # of a stall's burst not all are timed
+    assert without.sum_us <= whole.sum_us
 
 
 def test_between_several_replies_in_one_read_the_kernel_does_not_tell_the_difference():
@@ -174,7 +174,7 @@ def test_the_reply_is_shown_with_the_protocol_that_was_agreed_on(server_tls):
     assert answer["tls"]["alpn"] == "h2"
     assert list(answer["parts_us"]) == ["connect", "tls", "send", "wait", "receive"]
     assert sum(answer["parts_us"].values()) == answer["response_us"]
-    assert answers.seen[0]["accept"] == "text/html"
+    assert answers.requests[0]["accept"] == "text/html"
 
 
 def test_a_server_of_http_1_is_named():
@@ -232,7 +232,7 @@ def test_redirects_lead_to_other_origins_over_http_2_as_well():
             total = measure(server.port, load=load, plan=EVERYWHERE, path="/a", mode=mode).total
         assert (total.count("ok"), total.errors, total.statuses) == (40, {}, {"200": 40})
         assert there.by_path == {"/b": 40}
-        assert {seen[":authority"] for seen in there.seen} == {f"127.0.0.1:{other.port}"}
+        assert {request[":authority"] for request in there.requests} == {f"127.0.0.1:{other.port}"}
         # Each worker keeps one of its own, where connections are kept.
         assert other.n_connections <= n_connections
         assert other.n_connections == 40 or mode == "keep-alive"

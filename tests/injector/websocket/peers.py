@@ -16,25 +16,25 @@ from workers.injector.websocket.channel import accept_of
 _KEY = re.compile(rb"\r\nSec-WebSocket-Key: ([^\r]+)\r\n")
 
 
-def measure(port: int, load: dict[str, Any], exchange: dict[str, Any], **given: Any) -> LocalRun:
+def measure(port: int, load: dict[str, Any], exchange: dict[str, Any], **fields: Any) -> LocalRun:
     """Run an exchange in this process."""
-    order = make_order(port, load=load, scheme=given.pop("scheme", "ws"), mode="new", **given)
+    order = make_order(port, load=load, scheme=fields.pop("scheme", "ws"), mode="new", **fields)
     del order["plan"]["steps"]
     order["plan"]["exchange"] = {"close_timeout_s": 0.3, **exchange}
     return run_here(order, lambda second: None)
 
 
 def against(
-    script: Script, load: dict[str, Any], exchange: dict[str, Any], tls_context: Any = None, **given
+    script: Script, load: dict[str, Any], exchange: dict[str, Any], tls: Any = None, **fields
 ) -> tuple[LocalRun, Scripted]:
     """What an exchange with such a server came to, and the server's own account."""
-    with scripted(script, tls_context) as server:
-        return measure(server.port, load, exchange, **given), server
+    with scripted(script, tls) as server:
+        return measure(server.port, load, exchange, **fields), server
 
 
-def measured(script: Script, load: dict[str, Any], exchange: dict[str, Any], **given: Any):
+def tally(script: Script, load: dict[str, Any], exchange: dict[str, Any], **fields: Any):
     """The same of the run's total alone."""
-    result, server = against(script, load, exchange, **given)
+    result, server = against(script, load, exchange, **fields)
     return result.total, server
 
 
@@ -65,16 +65,16 @@ def hang(sock: socket.socket) -> None:
         pass
 
 
-def echo(heard: list[Any] | None = None, delay_s: float = 0.0, **accept: Any) -> Script:
-    """Send every message back and close when asked; `heard` gathers the events."""
+def echo(messages: list[Any] | None = None, delay_s: float = 0.0, **accept: Any) -> Script:
+    """Send every message back and close when asked; `messages` gathers the events."""
 
     def script(sock: socket.socket, server: Scripted) -> None:
         connection, data = WSConnection(ConnectionType.SERVER), []
         while more := sock.recv(65536):
             connection.receive_data(more)
             for event in connection.events():
-                if heard is not None:
-                    heard.append(event)
+                if messages is not None:
+                    messages.append(event)
                 if isinstance(event, Request):
                     sock.sendall(connection.send(AcceptConnection(**accept)))
                 elif isinstance(event, CloseConnection):

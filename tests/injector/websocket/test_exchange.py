@@ -5,7 +5,7 @@ import time
 from wsproto.events import CloseConnection, Message, Request
 
 from tests.injector.servers import closed, reset, scripted
-from tests.injector.test_loads import stopped
+from tests.injector.test_loads import stop_after
 from tests.injector.websocket.peers import (
     after_opening,
     against,
@@ -13,8 +13,8 @@ from tests.injector.websocket.peers import (
     hang,
     head,
     measure,
-    measured,
     read_key,
+    tally,
 )
 from workers.injector.websocket.frames import (
     CLOSE,
@@ -39,7 +39,7 @@ def assert_parts_add_up(total):
 
 
 def test_it_opens_and_closes_and_times_both():
-    total, _ = measured(echo(), closed(20, 4), {})
+    total, _ = tally(echo(), closed(20, 4), {})
     assert_all_ok(total, 20)
     assert total.statuses == {"101": 20}
     assert total.count("close_code_1000") == 20
@@ -62,12 +62,12 @@ def interim_replies(count):
 
 def test_as_many_interim_replies_as_in_http_may_come_before_it_opens():
     for count, errors in [(20, {}), (21, {"http_parse": 1})]:
-        total, _ = measured(interim_replies(count), closed(1), {})
+        total, _ = tally(interim_replies(count), closed(1), {})
         assert total.errors == errors
 
 
 def test_it_does_the_same_over_tls(server_tls):
-    total, _ = measured(echo(), closed(5, 2), {"messages": 3}, scheme="wss", tls_context=server_tls)
+    total, _ = tally(echo(), closed(5, 2), {"messages": 3}, scheme="wss", tls=server_tls)
     assert_all_ok(total, 5)
     assert (total.count("tls_full"), total.timing("tls").n) == (5, 5)
     assert total.count("messages_received") == 15
@@ -79,7 +79,7 @@ def test_every_message_comes_back():
         for binary in [False, True]:
             for mode in ["echo_sync", "echo_async"]:
                 exchange = {"messages": 30, "mode": mode, "binary": binary, "size_bytes": size}
-                total, _ = measured(echo(), closed(2, 2), exchange)
+                total, _ = tally(echo(), closed(2, 2), exchange)
                 assert_all_ok(total, 2)
                 assert total.count("messages_sent") == total.count("messages_received") == 60
                 assert total.timing("message").n == 60
@@ -87,14 +87,14 @@ def test_every_message_comes_back():
 
 
 def test_the_server_hears_what_was_planned():
-    heard = []
+    events = []
     exchange = {
         "path": "/feed?x=1", "headers": [["Origin", "http://shop.test"]],
         "subprotocols": ["chat"], "messages": 2, "size_bytes": 20, "close_code": 4001,
     }  # fmt: skip
-    with scripted(echo(heard, subprotocol="chat")) as server:
+    with scripted(echo(events, subprotocol="chat")) as server:
         assert_all_ok(measure(server.port, closed(1), exchange).total, 1)
-    request, *messages, end = heard
+    request, *messages, end = events
     assert isinstance(request, Request)
     assert (request.target, request.subprotocols) == ("/feed?x=1", ["chat"])
     assert (b"origin", b"http://shop.test") in request.extra_headers
@@ -106,15 +106,15 @@ def test_the_server_hears_what_was_planned():
 
 
 def test_send_only_waits_for_no_echo():
-    heard = []
+    events = []
 
     def listen(sock, server):
-        echo(heard)(_Mute(sock), server)
+        echo(events)(_Mute(sock), server)
 
-    total, _ = measured(listen, closed(1), {"messages": 500, "mode": "send_only"})
+    total, _ = tally(listen, closed(1), {"messages": 500, "mode": "send_only"})
     assert_all_ok(total, 1)
     assert (total.count("messages_sent"), total.count("messages_received")) == (500, 0)
-    assert sum(isinstance(each, Message) for each in heard) == 500
+    assert sum(isinstance(each, Message) for each in events) == 500
     assert not total.timing("message").n
 
 
@@ -133,7 +133,7 @@ class _Mute:
 def test_messages_keep_their_rate():
     for mode in ["echo_sync", "echo_async", "send_only"]:
         exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
-        total, _ = measured(echo(), closed(2, 2), exchange)
+        total, _ = tally(echo(), closed(2, 2), exchange)
         assert_all_ok(total, 2)
         exchange_us = total.timing("exchange")
         assert exchange_us.min_us >= 400_000
@@ -142,13 +142,13 @@ def test_messages_keep_their_rate():
 
 def test_a_late_echo_makes_the_messages_that_waited_for_it_late():
     """Coordinated omission: a message that is due counts from then on."""
-    frozen = []
+    writes = []
 
     def freezing(sock, server):
-        echo()(_Freezing(sock, frozen), server)
+        echo()(_Freezing(sock, writes), server)
 
     exchange = {"messages": 40, "rate_per_s": 100}
-    total, _ = measured(freezing, closed(1), exchange)
+    total, _ = tally(freezing, closed(1), exchange)
     assert_all_ok(total, 1)
     message = total.timing("message")
     assert message.n == 40
@@ -157,14 +157,14 @@ def test_a_late_echo_makes_the_messages_that_waited_for_it_late():
 
 
 class _Freezing:
-    def __init__(self, sock, frozen):
+    def __init__(self, sock, writes):
         self._sock = sock
-        self._frozen = frozen
+        self._writes = writes
         self.recv = sock.recv
 
     def sendall(self, data):
-        self._frozen.append(data)
-        if len(self._frozen) == 10:
+        self._writes.append(data)
+        if len(self._writes) == 10:
             time.sleep(0.25)
         self._sock.sendall(data)
 
@@ -183,7 +183,7 @@ def test_a_connection_that_arrived_says_all_whenever_that_ends():
         ({"model": "open", "rate_per_s": 20, "duration_s": 0.5, "max_in_flight": 4}, 10),
         ({"model": "window", "low": 2, "high": 4, "duration_s": 0.2}, None),
     ]:
-        total, _ = measured(echo(), load, {"messages": 4, "rate_per_s": 10})
+        total, _ = tally(echo(), load, {"messages": 4, "rate_per_s": 10})
         n = connections or total.count("ok")
         assert_all_ok(total, n)
         assert total.count("messages_sent") == total.count("messages_received") == 4 * n
@@ -192,8 +192,8 @@ def test_a_connection_that_arrived_says_all_whenever_that_ends():
 def test_what_is_under_way_when_measuring_begins_goes_on():
     load = {"model": "open", "rate_per_s": 10, "duration_s": 1}
     result, _ = against(echo(), load, {"messages": 6, "rate_per_s": 10}, warm_up_s=1)
-    carried, ok = result.total.count("carried"), result.total.count("ok")
-    assert (carried > 0, ok, result.total.errors) == (True, 10, {})
+    n_carried, n_ok = result.total.count("carried"), result.total.count("ok")
+    assert (n_carried > 0, n_ok, result.total.errors) == (True, 10, {})
     sent = result.total.count("messages_sent") + result.measurement.warm_up.count("messages_sent")
     assert sent == 20 * 6
 
@@ -207,8 +207,8 @@ def test_after_a_stop_a_conversation_sends_nothing_more_and_closes_properly():
     ]:
         with scripted(echo()) as server:
             plan = {"steps": [], "exchange": {"messages": 1_000_000} | exchange}
-            given = {"load": closed(2, 2), "scheme": "ws", "mode": "new"}
-            end = stopped(server.port, 0.5, plan=plan, **given)
+            fields = {"load": closed(2, 2), "scheme": "ws", "mode": "new"}
+            end = stop_after(server.port, 0.5, plan=plan, **fields)
         assert (end.totals["ok"], end.totals["started"], end.errors) == (2, 2, {})
 
 
@@ -292,7 +292,7 @@ def test_it_is_counted_once():
         (hang, {}, 1006),
     ]:
         timeouts = {"connect_s": 2, "tls_s": 2, "total_s": 2}
-        total, _ = measured(after_opening(script), closed(2, 2), exchange, timeouts=timeouts)
+        total, _ = tally(after_opening(script), closed(2, 2), exchange, timeouts=timeouts)
         codes = {name: n for name, n in total.counters.items() if name.startswith("close_code")}
         assert codes == {f"close_code_{code}": 2}
 

@@ -44,24 +44,24 @@ def read(data: bytes) -> list[frames.Event]:
 def test_masking_is_the_definition_and_its_own_inverse():
     for size in SIZES:
         data = random.Random(size).randbytes(size)
-        masked = apply_mask(data, KEY)
-        assert masked == bytes(byte ^ KEY[i % 4] for i, byte in enumerate(data))
-        assert apply_mask(masked, KEY) == data
+        frame = apply_mask(data, KEY)
+        assert frame == bytes(byte ^ KEY[i % 4] for i, byte in enumerate(data))
+        assert apply_mask(frame, KEY) == data
 
 
 def test_copies_of_a_frame_say_the_same_each_under_a_key_of_its_own():
     for size in [0, 2, 4, 5, 125]:
         payload = bytes(range(size))
-        taken = masked_copies(encode_frame(BINARY, payload, bytes(4)), size, 1000)
-        assert len({frame[2:6] for frame in taken}) > 990
-        assert all(frame == encode_frame(BINARY, payload, frame[2:6]) for frame in taken)
+        copies = masked_copies(encode_frame(BINARY, payload, bytes(4)), size, 1000)
+        assert len({frame[2:6] for frame in copies}) > 990
+        assert all(frame == encode_frame(BINARY, payload, frame[2:6]) for frame in copies)
 
 
 def test_masking_keys_are_fresh_for_every_frame():
     keys = MaskingKeys()
-    taken = [keys.take() for _ in range(3000)]
-    assert {len(key) for key in taken} == {4}
-    assert len(set(taken)) > 2990
+    masks = [keys.take() for _ in range(3000)]
+    assert {len(key) for key in masks} == {4}
+    assert len(set(masks)) > 2990
 
 
 def test_wsproto_reads_the_messages_that_a_client_sends():
@@ -96,13 +96,13 @@ def test_it_reads_what_wsproto_sends_however_the_bytes_are_cut():
     for seed in range(20):
         dice = random.Random(seed)
         server = Connection(ConnectionType.SERVER)
-        sent, expected = b"", []
+        sent, messages = b"", []
         kinds = [dice.choice([TEXT, BINARY]), *dice.choices([TEXT, BINARY, PING, PONG], k=29)]
         for number, kind in enumerate(kinds):
             if kind in (PING, PONG):
                 payload = dice.randbytes(dice.randrange(126))
                 sent += server.send((events.Ping if kind == PING else events.Pong)(payload))
-                expected.append((kind, payload))
+                messages.append((kind, payload))
                 continue
             lengths = (
                 dice.choices([0, 1, 40], k=dice.randrange(1, 4)) if number else [TAKES_8_BYTES]
@@ -113,11 +113,11 @@ def test_it_reads_what_wsproto_sends_however_the_bytes_are_cut():
             for piece in data[:-1]:
                 sent += server.send(event(piece, message_finished=False))
             sent += server.send(event(data[-1], message_finished=True))
-            expected.append((kind, "".join(pieces).encode()))
+            messages.append((kind, "".join(pieces).encode()))
         sent += server.send(events.CloseConnection(1001, "bye"))
-        expected.append((CLOSE, 1001))
+        messages.append((CLOSE, 1001))
         step = dice.choice([1, 2, 3, 7, 1000, 65536, len(sent)])
-        assert take_all(FrameReader(), sent, step) == expected
+        assert take_all(FrameReader(), sent, step) == messages
 
 
 def test_a_server_reads_what_wsproto_sends_as_a_client():
@@ -182,32 +182,32 @@ FORBIDDEN = {
 def test_it_refuses_what_the_protocol_forbids():
     for step in [1, 1000]:
         for name in FORBIDDEN:
-            with pytest.raises(BadReply) as caught:
+            with pytest.raises(BadReply) as failure:
                 take_all(FrameReader(), FORBIDDEN[name], step)
-            assert caught.value.kind == Kind.WS_PROTOCOL
+            assert failure.value.kind == Kind.WS_PROTOCOL
 
 
 def test_a_message_may_have_a_mebibyte_and_no_more():
     cap = frames.MESSAGE_CAP_BYTES
     assert read(encode_frame(BINARY, bytes(cap))) == [(BINARY, bytes(cap))]
     too_long = encode_frame(BINARY, bytes(cap + 1))[:10]
-    with pytest.raises(BadReply) as caught:
+    with pytest.raises(BadReply) as failure:
         read(too_long)
-    assert caught.value.kind == Kind.BODY_CAP
+    assert failure.value.kind == Kind.BODY_CAP
 
 
 def test_the_cap_holds_over_fragments():
     half = frames.MESSAGE_CAP_BYTES // 2
     data = encode_frame(BINARY, bytes(half), is_final=False)
     data += encode_frame(CONTINUATION, bytes(half + 1))
-    with pytest.raises(BadReply) as caught:
+    with pytest.raises(BadReply) as failure:
         read(data)
-    assert caught.value.kind == Kind.BODY_CAP
+    assert failure.value.kind == Kind.BODY_CAP
 
 
 def test_endless_empty_fragments_end():
     reader = FrameReader()
     reader.feed(encode_frame(BINARY, b"", is_final=False))
-    with pytest.raises(BadReply) as caught:
+    with pytest.raises(BadReply) as failure:
         reader.feed(b"\x00\x00" * frames.FRAGMENT_CAP)
-    assert caught.value.kind == Kind.BODY_CAP
+    assert failure.value.kind == Kind.BODY_CAP

@@ -5,17 +5,17 @@ import time
 
 from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.servers import make_order, scripted
-from tests.injector.test_loads import stopped
-from tests.injector.websocket.peers import after_opening, echo, head, measured, read_key
+from tests.injector.test_loads import stop_after
+from tests.injector.websocket.peers import after_opening, echo, head, read_key, tally
 from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up
 from workers.injector import preflight
 from workers.injector.summary import run_here
 from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
 
 
-def window(requests, hold="keep_until_all", low=2, high=4, **given):
+def window(requests, hold="keep_until_all", low=2, high=4, **fields):
     marks = {"model": "window", "low": low, "high": high, "requests": requests}
-    return marks | {"hold": hold} | given
+    return marks | {"hold": hold} | fields
 
 
 class Counting:
@@ -45,7 +45,7 @@ class Counting:
 def test_all_stay_open_until_the_last_one_is_open_and_then_shake_hands_for_the_end():
     """T30: hold_open keeps the sockets."""
     server = Counting()
-    total, _ = measured(server, window(20), {"close_timeout_s": 2})
+    total, _ = tally(server, window(20), {"close_timeout_s": 2})
     assert_all_ok(total, 20)
     assert server.most_open == 20
     assert server.when_closing_began[0][1] == 20
@@ -68,13 +68,13 @@ def test_they_close_no_more_at_a_time_than_were_opened():
             closing.discard(sock)
         sock.sendall(encode_frame(CLOSE, close_payload(1000)))
 
-    total, _ = measured(after_opening(slow_to_close), window(20), {"close_timeout_s": 2})
+    total, _ = tally(after_opening(slow_to_close), window(20), {"close_timeout_s": 2})
     assert_all_ok(total, 20)
     assert 2 <= max(most) <= 4
 
 
 def test_the_time_for_which_it_is_kept_is_in_no_figure():
-    total, _ = measured(echo(), window(4, "keep_s", hold_s=0.5), {"messages": 2})
+    total, _ = tally(echo(), window(4, "keep_s", hold_s=0.5), {"messages": 2})
     assert_all_ok(total, 4)
     assert_parts_add_up(total)
     for name in ("response", "service", "close", "exchange"):
@@ -83,7 +83,7 @@ def test_the_time_for_which_it_is_kept_is_in_no_figure():
 
 def test_messages_are_said_first_and_may_take_longer_than_the_time():
     exchange = {"messages": 6, "rate_per_s": 20}
-    total, _ = measured(echo(), window(3, "keep_s", hold_s=0.05), exchange)
+    total, _ = tally(echo(), window(3, "keep_s", hold_s=0.05), exchange)
     assert_all_ok(total, 3)
     assert total.count("messages_received") == 18
 
@@ -93,7 +93,7 @@ def test_one_that_the_server_closes_meanwhile_has_failed():
         (lambda sock: sock.sendall(encode_frame(CLOSE, close_payload(1001))), 1001),
         (lambda sock: None, 1006),
     ]:
-        total, _ = measured(after_opening(leave), window(2, "keep_s", hold_s=0.3), {})
+        total, _ = tally(after_opening(leave), window(2, "keep_s", hold_s=0.3), {})
         assert total.errors == {Kind.EOF_MID_BODY: 2}
         assert total.count(f"close_code_{code}") == 2
 
@@ -102,7 +102,7 @@ def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monk
     monkeypatch.setattr(preflight, "raise_descriptor_limit", lambda: 64 + 8)
     server = Counting(closing_s=0.05)
     load = window(30, "close", low=4, high=6)
-    total, _ = measured(server, load, {"close_timeout_s": 2})
+    total, _ = tally(server, load, {"close_timeout_s": 2})
     assert_all_ok(total, 30)
     assert 4 <= server.most_open <= 8
 
@@ -115,17 +115,17 @@ def test_the_warm_up_keeps_nothing_open():
         )
         order["plan"] |= {"steps": [], "exchange": {}}
         run_here(order, seconds.append)
-    warm_up, *measured = seconds
+    warm_up, *rest = seconds
     # With a hold of its own no more than the high mark could have been opened in each 0.4 s.
     assert warm_up.counters["ok"] > 3 * 4
-    assert sum(each.counters.get("ok", 0) for each in measured) >= 3
+    assert sum(each.counters.get("ok", 0) for each in rest) >= 3
 
 
 def test_a_stop_lets_go_of_all_and_they_still_shake_hands():
     with scripted(echo()) as peer:
         plan = {"steps": [], "exchange": {"close_timeout_s": 1}}
-        given = {"load": window(5, "keep_s", hold_s=60), "scheme": "ws", "mode": "new"}
-        end = stopped(peer.port, 0.6, plan=plan, **given)
+        fields = {"load": window(5, "keep_s", hold_s=60), "scheme": "ws", "mode": "new"}
+        end = stop_after(peer.port, 0.6, plan=plan, **fields)
     assert (end.outcome, end.in_flight) == ("stopped", 0)
     assert end.totals["ok"] == end.totals["started"] == 5
 

@@ -99,7 +99,7 @@ def answers(reply: bytes) -> Callable[[socket.socket, Scripted], None]:
     return script
 
 
-def changed(old: bytes, new: bytes) -> Callable[[socket.socket, Scripted], None]:
+def swap(old: bytes, new: bytes) -> Callable[[socket.socket, Scripted], None]:
     """Answer properly but for one thing."""
 
     def script(sock: socket.socket, server: Scripted) -> None:
@@ -139,7 +139,7 @@ def leaves(sock: socket.socket) -> None:
 
 ECHO = encode_frame(TEXT, PAYLOAD)
 OPENING = {
-    "wrong accept": (changed(b"Accept: ", b"Accept: x"), "ws_protocol"),
+    "wrong accept": (swap(b"Accept: ", b"Accept: x"), "ws_protocol"),
     "bare 101": (answers(b"HTTP/1.1 101 Go\r\n\r\n"), "ws_protocol"),
     "200": (answers(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), "ws_upgrade_rejected"),
     "403": (answers(b"HTTP/1.1 403 Forbidden\r\n\r\n"), "ws_upgrade_rejected"),

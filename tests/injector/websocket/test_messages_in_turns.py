@@ -16,9 +16,10 @@ from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.forked import FORKED
 from tests.injector.servers import scripted
 from tests.injector.test_contract import fault
-from tests.injector.test_side_by_side import heard
+from tests.injector.test_read_delay import block_again_and_again
+from tests.injector.test_side_by_side import play
 from tests.injector.websocket.peers import after_opening, echo
-from tests.injector.websocket.test_turns import measured, talking
+from tests.injector.websocket.test_turns import arms_run, talking
 from workers.injector.connection import NS
 from workers.injector.recorder import NEVER
 from workers.injector.turns import ArmTurn, Turns
@@ -36,7 +37,7 @@ STEADY = LONG | {"rate_per_s": 50}
 def test_each_arm_keeps_its_connections_and_has_a_ledger_of_its_messages(program):
     with scripted(echo()) as one, scripted(echo(delay_s=0.002)) as other:
         order = talking(one.port, other.port, load=TWO, exchange=STEADY, slice_s=0.2, limit_s=3)
-        _, lines = heard(order, program)
+        _, lines = play(order, program)
     [end] = lines["end"]
     for number, server in enumerate((one, other)):
         assert server.n_connections == 2, "the trial's stay open"
@@ -47,14 +48,14 @@ def test_each_arm_keeps_its_connections_and_has_a_ledger_of_its_messages(program
         seconds = [each for each in lines["second"] if each["arm"] == number]
         measured_seconds = [each for each in seconds if each["second"] >= 0]
         n = sum(each["counters"].get("ok", 0) for each in measured_seconds)
-        counted = [each["arms"][number] for each in lines["round"]]
+        rounds_of_arm = [each["arms"][number] for each in lines["round"]]
         # Of the last round one may have been due too late to be sent.
-        assert 0 <= n - sum(each["n"] for each in counted) <= 20
+        assert 0 <= n - sum(each["n"] for each in rounds_of_arm) <= 20
         # 50 a second of each connection on the arm's own clock, in turns of 0.2 s; a machine that
         # stands still skips some.
-        for each in counted[:-1]:
+        for each in rounds_of_arm[:-1]:
             assert each["n"] <= 20 <= each["n"] + each["spilled"]
-        assert not any(each["failed"] for each in counted)
+        assert not any(each["failed"] for each in rounds_of_arm)
         whole = total_of(map(Second.from_json, measured_seconds))
         parts_us = sum(whole.timing(part).sum_us for part in ("lateness", "exchange"))
         assert parts_us == whole.timing("response").sum_us
@@ -64,7 +65,7 @@ def test_each_arm_keeps_its_connections_and_has_a_ledger_of_its_messages(program
 def test_messages_are_sent_only_in_the_turns_of_their_arm(short_trial):
     times, more = ([], []), {"load": TWO, "exchange": LONG, "slice_s": 0.2, "limit_s": 2}
     with scripted(noting(times[0])) as one, scripted(noting(times[1])) as other:
-        measured(one.port, other.port, **more)
+        arms_run(one.port, other.port, **more)
     for mine, theirs in (times, times[::-1]):
         pauses = [(a, b) for a, b in pairwise(mine) if b - a > 0.1]
         assert len(pauses) >= 4
@@ -75,7 +76,7 @@ def test_messages_are_sent_only_in_the_turns_of_their_arm(short_trial):
         assert len(in_turns) < 0.3 * len(theirs)
 
 
-def echoed(sock, delay_s=0.0):
+def echo_events(sock, delay_s=0.0):
     """The events of a proper server's connection, each before it is answered."""
     connection = WSConnection(ConnectionType.SERVER)
     while more := sock.recv(65536):
@@ -94,7 +95,7 @@ def echoed(sock, delay_s=0.0):
 
 def noting(times):
     def script(sock, server):
-        for event in echoed(sock, 0.005):
+        for event in echo_events(sock, 0.005):
             if isinstance(event, Message):
                 times.append(time.monotonic())
 
@@ -108,11 +109,11 @@ def noting(times):
 def test_equal_servers_are_not_told_apart_and_a_slower_one_is_found(exchange):
     more = {"load": TWO, "exchange": exchange}
     with scripted(echo(delay_s=0.003)) as one, scripted(echo(delay_s=0.003)) as other:
-        [found] = measured(one.port, other.port, limit_s=4, **more).comparisons
+        [answer] = arms_run(one.port, other.port, limit_s=4, **more).comparisons
     with scripted(echo(delay_s=0.003)) as one, scripted(echo(delay_s=0.006)) as other:
         more |= {"limit_s": 60, "until_settled": True}
-        run = measured(one.port, other.port, **more)
-    assert found.word not in {Word.SLOWER, Word.FASTER}
+        run = arms_run(one.port, other.port, **more)
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
     assert run.comparisons[0].word == Word.SLOWER
     assert run.comparisons[0].p50.ratio > 1.2
     figures = run.to_json()["arms"]
@@ -120,14 +121,9 @@ def test_equal_servers_are_not_told_apart_and_a_slower_one_is_found(exchange):
 
 
 def test_what_a_message_waits_for_the_injector_is_told_apart(short_trial):
-    def block_again_and_again():
-        while True:
-            gevent.sleep(0.01)
-            time.sleep(0.02)
-
     with scripted(echo(delay_s=0.002)) as one, scripted(echo(delay_s=0.002)) as other:
-        blocker = gevent.spawn(block_again_and_again)
-        run = measured(one.port, other.port, load=TWO, exchange=LONG, slice_s=0.5, limit_s=4)
+        blocker = gevent.spawn(block_again_and_again, 0.01, 0.02)
+        run = arms_run(one.port, other.port, load=TWO, exchange=LONG, slice_s=0.5, limit_s=4)
         blocker.kill()
     turns = [arm for each in run.rounds for arm in each.arms if arm.mean_undelayed_us]
     with_it, without = (
@@ -141,17 +137,17 @@ def test_who_cannot_keep_the_rate_has_a_lower_one_or_a_direction_only(may_lower_
     with scripted(echo(delay_s=0.001)) as one, scripted(echo(delay_s=0.024)) as other:
         more = {"load": TWO | {"connections": 1}, "exchange": STEADY}
         more |= {"slice_s": 0.4, "limit_s": 9 if may_lower_rate else 4}
-        run = measured(one.port, other.port, may_lower_rate=may_lower_rate, **more)
-    pace, [found] = run.to_json()["pace"], run.comparisons
+        run = arms_run(one.port, other.port, may_lower_rate=may_lower_rate, **more)
+    pace, [answer] = run.to_json()["pace"], run.comparisons
     if may_lower_rate:
         assert (pace["rate_per_s"], pace["asked_per_s"], pace["keeps_up"]) == (25, 50, True)
-        assert not found.behind
-        assert found.word == Word.SLOWER
+        assert not answer.behind
+        assert answer.word == Word.SLOWER
         turns = [arm for each in run.rounds for arm in each.arms]
         assert 8 <= median(turn.n for turn in turns) <= 10, "25 a second, in turns of 0.4 s"
     else:
         assert (pace["rate_per_s"], pace["keeps_up"]) == (50, False)
-        assert list(found.behind) == [1]
+        assert list(answer.behind) == [1]
     # Each turn begins anew: the last ones wait no longer than the first.
     assert all(each.arms[1].p50_us < 500_000 for each in run.rounds)
 
@@ -161,7 +157,7 @@ def test_a_stall_is_not_carried_into_the_rounds_that_follow(short_trial):
     begin, has_stalled = time.monotonic(), threading.Event()
 
     def stalling(sock, server):
-        for event in echoed(sock, 0.015):
+        for event in echo_events(sock, 0.015):
             if (
                 isinstance(event, Message)
                 and time.monotonic() > begin + 3
@@ -172,7 +168,7 @@ def test_a_stall_is_not_carried_into_the_rounds_that_follow(short_trial):
 
     with scripted(echo(delay_s=0.015)) as one, scripted(stalling) as other:
         load = TWO | {"connections": 1}
-        run = measured(one.port, other.port, load=load, exchange=STEADY, slice_s=0.2, limit_s=8)
+        run = arms_run(one.port, other.port, load=load, exchange=STEADY, slice_s=0.2, limit_s=8)
     assert has_stalled.is_set()
     slow = [each for each in run.rounds if each.arms[1].n and each.arms[1].p50_us > 60_000]
     assert len(run.rounds) > 15
@@ -185,7 +181,7 @@ def test_a_server_that_opens_slowly_is_not_slower_to_answer(short_trial):
         echo(delay_s=0.003)(sock, server)
 
     with scripted(echo(delay_s=0.003)) as one, scripted(late) as other:
-        run = measured(one.port, other.port, load=TWO, exchange=STEADY, limit_s=4, slice_s=0.2)
+        run = arms_run(one.port, other.port, load=TWO, exchange=STEADY, limit_s=4, slice_s=0.2)
     assert run.comparisons[0].word not in {Word.SLOWER, Word.FASTER}
     assert len(run.rounds) >= 5
 
@@ -195,10 +191,10 @@ def test_connections_send_evenly_whenever_they_were_opened(connections):
     """Else an arm that opens faster would have its messages meet in a queue."""
     workers = [object() for _ in range(connections)]
     phases = {worker: n / connections for n, worker in enumerate(workers)}
-    shared = SimpleNamespace(rate_per_s=10, _phases=phases)
-    opened = [17, 2 * NS + 5, NS // 3]
-    dues = [ExchangeContext.first_due(shared, *each) for each in zip(workers, opened, strict=False)]
-    for n, (due, at) in enumerate(zip(dues, opened, strict=False)):
+    load = SimpleNamespace(rate_per_s=10, _phases=phases)
+    openings = [17, 2 * NS + 5, NS // 3]
+    dues = [ExchangeContext.first_due(load, *each) for each in zip(workers, openings, strict=False)]
+    for n, (due, at) in enumerate(zip(dues, openings, strict=False)):
         assert at <= due < at + NS // 10
         assert due % (NS // 10) == pytest.approx(n * NS / 10 / connections, abs=2)
 
@@ -243,7 +239,7 @@ def test_a_ping_is_answered_while_others_have_their_turn(short_trial):
                     return
 
     with scripted(script) as one, scripted(script) as other:
-        run = measured(one.port, other.port, load=TWO, exchange=STEADY, slice_s=0.5, limit_s=3)
+        run = arms_run(one.port, other.port, load=TWO, exchange=STEADY, slice_s=0.5, limit_s=3)
     assert n_pongs[0] >= 4
     assert not any(arm.totals.get("failed") for arm in run.end.arms)
 
@@ -259,7 +255,7 @@ def test_a_connection_that_is_closed_between_turns_has_failed_and_is_opened_agai
     with scripted(echo(delay_s=0.002)) as one, scripted(impatient) as other:
         more = {"load": TWO, "exchange": STEADY, "slice_s": 0.5, "limit_s": 6}
         more["show"] = lambda second, arm: seconds.append((arm, second))
-        run = measured(one.port, other.port, **more)
+        run = arms_run(one.port, other.port, **more)
     totals = [total_of(second for arm, second in seconds if arm == n) for n in (0, 1)]
     assert totals[0].count("failed") == 0
     assert totals[1].count("failed") >= 4
@@ -272,7 +268,7 @@ def test_a_server_that_refuses_or_leaves_fails_the_arm(short_trial):
     leaving = after_opening(lambda sock: time.sleep(0.03))
     for script in (leaving, lambda sock, server: time.sleep(0.03)):
         with scripted(echo(delay_s=0.005)) as one, scripted(script) as other:
-            run = measured(one.port, other.port, load=TWO, exchange=LONG, limit_s=2)
+            run = arms_run(one.port, other.port, load=TWO, exchange=LONG, limit_s=2)
         assert list(run.comparisons[0].failing) == [1]
 
 
@@ -292,18 +288,18 @@ def test_a_stop_closes_connections_properly_and_keeps_what_was_seen(program):
 
 
 def test_connections_that_have_had_all_their_messages_are_opened_anew_in_a_turn(short_trial):
-    lock, opened = threading.Lock(), []
+    lock, openings = threading.Lock(), []
 
     def script(sock, server):
         with lock:
-            opened.append(time.monotonic())
+            openings.append(time.monotonic())
         echo(delay_s=0.002)(sock, server)
 
     exchange = {"messages": 120}
     with scripted(echo(delay_s=0.002)) as one, scripted(script) as other:
-        run = measured(one.port, other.port, load=TWO, exchange=exchange, slice_s=0.2, limit_s=4)
-    assert len(opened) > 4
+        run = arms_run(one.port, other.port, load=TWO, exchange=exchange, slice_s=0.2, limit_s=4)
+    assert len(openings) > 4
     totals = run.end.arms[1].totals
-    assert 120 * (len(opened) - 2) <= totals["ok"] <= 120 * len(opened)
-    assert totals["connections_opened"] == len(opened)
+    assert 120 * (len(openings) - 2) <= totals["ok"] <= 120 * len(openings)
+    assert totals["connections_opened"] == len(openings)
     assert totals.get("failed", 0) == 0

@@ -43,9 +43,9 @@ def test_it_opens_says_one_message_and_closes():
     assert ["Upgrade", "WebSocket"] in answer["headers"] or ["upgrade", "websocket"] in [
         [name.lower(), value.lower()] for name, value in answer["headers"]
     ]
-    seen = answer["websocket"]
-    assert (seen["accept"], seen["subprotocol"], seen["close_code"]) == ("right", "chat", 1000)
-    assert seen["message"] == {
+    facts = answer["websocket"]
+    assert (facts["accept"], facts["subprotocol"], facts["close_code"]) == ("right", "chat", 1000)
+    assert facts["message"] == {
         "kind": "text", "size_bytes": 6, "snippet": "hëllo", "is_echo": True
     }  # fmt: skip
     assert list(answer["parts_us"]) == ["connect", "handshake", "exchange", "close"]
@@ -159,8 +159,8 @@ def test_a_scenario_and_a_message_are_said_as_a_load_says_them():
     with scripted(echo()) as server:
         answer = try_one(server.port, scenario=SCENARIO, texts=["hi"], reply="text: hi")
     assert answer["error"] is None
-    seen = answer["websocket"]
-    assert (seen["messages"], seen["message"]["snippet"], seen["close_code"]) == (2, "hi", 1000)
+    facts = answer["websocket"]
+    assert (facts["messages"], facts["message"]["snippet"], facts["close_code"]) == (2, "hi", 1000)
     assert list(answer["parts_us"]) == ["connect", "handshake", "exchange", "close"]
 
 

@@ -15,8 +15,8 @@ from tests.injector.websocket.peers import (
     echo,
     head,
     measure,
-    measured,
     read_key,
+    tally,
 )
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
@@ -89,7 +89,7 @@ def resets_after_its_close(sock, key):
     reset(sock)
 
 
-def served(script, n=N, **given):
+def meet(script, n=N, **fields):
     """The measurement of so many connections, of which all but the first met this script."""
 
     def answer(sock, server):
@@ -98,7 +98,7 @@ def served(script, n=N, **given):
         (usual if is_first else script)(sock, key)
 
     with scripted(answer) as server:
-        return measure(server.port, closed(n), given.pop("exchange", {}), **given)
+        return measure(server.port, closed(n), fields.pop("exchange", {}), **fields)
 
 
 def test_however_it_is_said_the_connection_is_opened_and_closed():
@@ -114,7 +114,7 @@ def test_however_it_is_said_the_connection_is_opened_and_closed():
         says_more_after_its_close,
         resets_after_its_close,
     ]:
-        total = served(script).total
+        total = meet(script).total
         assert (total.errors, total.count("ok")) == ({}, N)
         assert total.count("close_code_1000") == N
         assert total.statuses == {"101": N}
@@ -122,20 +122,18 @@ def test_however_it_is_said_the_connection_is_opened_and_closed():
 
 
 def test_bytes_are_those_that_the_server_saw_and_said():
-    seen, said = [], []
-
-    def script(sock, key):
-        said.append(len(head(key)) + len(GOODBYE))
-        sock.sendall(head(key))
-        seen.append(len(sock.recv(100)))
-        sock.sendall(GOODBYE)
+    n_heard, n_told = [], []
 
     def answer(sock, server):
-        script(sock, read_key(sock, server))
+        key = read_key(sock, server)
+        n_told.append(len(head(key)) + len(GOODBYE))
+        sock.sendall(head(key))
+        n_heard.append(len(sock.recv(100)))
+        sock.sendall(GOODBYE)
 
-    total, server = measured(answer, closed(N), {})
-    sent = sum(map(len, server.requests)) + sum(seen)
-    assert (total.count("bytes_sent"), total.count("bytes_received")) == (sent, sum(said))
+    total, server = tally(answer, closed(N), {})
+    sent = sum(map(len, server.requests)) + sum(n_heard)
+    assert (total.count("bytes_sent"), total.count("bytes_received")) == (sent, sum(n_told))
 
 
 def test_what_goes_wrong_has_its_kind():
@@ -150,7 +148,7 @@ def test_what_goes_wrong_has_its_kind():
         (lambda sock, key: (usual(sock, key), time.sleep(0.6)), "ws_close_timeout"),
     ]:
         timeouts = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
-        total = served(script, 2, timeouts=timeouts, exchange={"close_timeout_s": 0.2}).total
+        total = meet(script, 2, timeouts=timeouts, exchange={"close_timeout_s": 0.2}).total
         assert total.errors == {kind: 1}
         assert total.count("ok") == 1
 
@@ -167,8 +165,8 @@ def openings(load, exchange, server_script=None, secrets=None, **plan) -> list[b
         sock.recv(65536)
         sock.sendall(b"\x88\x02\x03\xe8")
 
-    given = {"plan": plan, "secrets": secrets or {}}
-    total, server = measured(server_script or script, load, exchange, **given)
+    fields = {"plan": plan, "secrets": secrets or {}}
+    total, server = tally(server_script or script, load, exchange, **fields)
     assert not total.errors
     return server.requests
 
@@ -190,7 +188,7 @@ def test_a_value_cannot_smuggle_a_header():
 def test_it_counts_what_was_really_sent():
     exchange = {"path": "/${n}"}
     plan = {"variables": {"csv": "n\n1\n" + "2" * 500 + "\n"}}
-    total, _ = measured(echo(), closed(2), exchange, plan=plan)
+    total, _ = tally(echo(), closed(2), exchange, plan=plan)
     assert 500 + 2 * 100 < total.count("bytes_sent") < 500 + 2 * 400
 
 
@@ -239,13 +237,13 @@ def test_a_refused_opening_is_kept_with_its_reply():
 
 
 def test_a_server_that_closes_is_quoted_with_its_code_and_reason():
-    for reason, said in [
+    for reason, words in [
         ("out of memory", "closed with 1011 (out of memory)"),
         ("", "closed with 1011"),
     ]:
         example = example_of(closes(1011, reason))
         assert (example["kind"], example["status"]) == ("eof_mid_body", 101)
-        assert example["detail"] == f"{said} after 1 message"
+        assert example["detail"] == f"{words} after 1 message"
 
 
 def test_what_a_server_says_to_a_variables_value_is_not_kept():

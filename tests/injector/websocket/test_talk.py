@@ -8,12 +8,12 @@ from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessa
 from wsproto.extensions import PerMessageDeflate
 
 from tests.injector.servers import closed
-from tests.injector.websocket.peers import against, echo, measured
+from tests.injector.websocket.peers import against, echo, tally
 
 
 def service(say, greeting=(), later=(), **accept):
     """Says `greeting` with its 101, `later` 50 ms after it, and `say(text)` to each message."""
-    heard = []
+    messages = []
 
     def script(sock, server):
         connection = WSConnection(ConnectionType.SERVER)
@@ -34,10 +34,10 @@ def service(say, greeting=(), later=(), **accept):
                     sock.sendall(connection.send(event.response()))
                     return
                 elif isinstance(event, TextMessage):
-                    heard.append(event.data)
+                    messages.append(event.data)
                     sock.sendall(send(*say(event.data)))
 
-    return script, heard
+    return script, messages
 
 
 WELCOME = '{"type":"welcome"}'
@@ -45,7 +45,7 @@ WELCOME = '{"type":"welcome"}'
 
 def test_what_a_server_says_with_its_101_is_no_reply():
     script, _ = service(lambda text: [text], greeting=[WELCOME])
-    total, _ = measured(script, closed(10), {"messages": 1})
+    total, _ = tally(script, closed(10), {"messages": 1})
     assert (total.errors, total.count("ok"), total.count("messages_other")) == ({}, 10, 10)
 
 
@@ -53,7 +53,7 @@ def test_what_a_server_says_at_any_time_is_counted_and_ignored():
     for reply in ["echo", "pattern: ^0000", "text: benchsite"]:
         script, _ = service(lambda text: [WELCOME, text, WELCOME], later=[WELCOME])
         exchange = {"messages": 20, "rate_per_s": 200, "reply": reply}
-        total, _ = measured(script, closed(4, 2), exchange)
+        total, _ = tally(script, closed(4, 2), exchange)
         assert (total.errors, total.count("ok")) == ({}, 4)
         assert total.timing("message").n == 80
         assert total.count("messages_received") == 80 + total.count("messages_other")
@@ -76,20 +76,20 @@ def test_the_reply_is_chosen_by_a_rule():
         "text: data",
         "first",
     ]:
-        script, heard = service(answers)
+        script, messages = service(answers)
         exchange = {"texts": TEXTS, "reply": reply}
-        total, _ = measured(script, closed(2), exchange)
-        assert (total.errors, total.count("ok"), heard) == ({}, 2, TEXTS * 2)
+        total, _ = tally(script, closed(2), exchange)
+        assert (total.errors, total.count("ok"), messages) == ({}, 2, TEXTS * 2)
         assert (total.timing("message").n, total.count("messages_sent")) == (6, 6)
 
 
 def test_own_texts_are_repeated_and_filled_in_from_the_connections_row():
-    script, heard = service(lambda text: [text])
+    script, messages = service(lambda text: [text])
     exchange = {"texts": ["hello ${name}", "bye"], "messages": 3, "reply": "echo"}
     plan = {"variables": {"csv": "name\nann\nbob\n"}}
-    total, _ = measured(script, closed(2), exchange, plan=plan)
+    total, _ = tally(script, closed(2), exchange, plan=plan)
     assert total.errors == {}
-    assert heard == ["hello ann", "bye", "hello ann", "hello bob", "bye", "hello bob"]
+    assert messages == ["hello ann", "bye", "hello ann", "hello bob", "bye", "hello bob"]
 
 
 def test_a_reply_that_never_comes_is_named_by_its_rule():
@@ -112,7 +112,7 @@ def graphql(text):
 
 
 def test_a_scenario_opens_each_connection_before_its_messages():
-    script, heard = service(graphql, subprotocol="graphql-transport-ws")
+    script, messages = service(graphql, subprotocol="graphql-transport-ws")
     exchange = {
         "scenario": [*GRAPHQL, "wait: 0.05"],
         "texts": ['{"id": "1", "type": "subscribe"}'],
@@ -120,9 +120,9 @@ def test_a_scenario_opens_each_connection_before_its_messages():
         "reply": "json: $.type = complete",
         "subprotocols": ["graphql-transport-ws"],
     }
-    total, _ = measured(script, closed(2), exchange)
+    total, _ = tally(script, closed(2), exchange)
     assert (total.errors, total.count("ok")) == ({}, 2)
-    assert [json.loads(text)["type"] for text in heard[:3]] == [
+    assert [json.loads(text)["type"] for text in messages[:3]] == [
         "connection_init",
         *["subscribe"] * 2,
     ]
@@ -132,12 +132,12 @@ def test_a_scenario_opens_each_connection_before_its_messages():
 
 def test_a_scenario_expects_what_came_with_the_101_too():
     """Socket.IO's opening: the server begins."""
-    script, heard = service(
+    script, messages = service(
         lambda text: ['40{"sid":"y"}'] if text == "40" else [], greeting=['0{"sid":"x"}']
     )
     scenario = ["expect: pattern: ^0", "send: 40", "expect: pattern: ^40"]
-    total, _ = measured(script, closed(3), {"scenario": scenario})
-    assert (total.errors, total.count("ok"), heard) == ({}, 3, ["40"] * 3)
+    total, _ = tally(script, closed(3), {"scenario": scenario})
+    assert (total.errors, total.count("ok"), messages) == ({}, 3, ["40"] * 3)
     assert (total.timing("message").n, total.count("messages_other")) == (3, 0)
 
 
@@ -147,7 +147,7 @@ def test_messages_are_compressed_as_was_agreed():
             extension = PerMessageDeflate(server_no_context_takeover=not server_keeps)
             exchange = {"messages": 5, "size_bytes": 3000, "deflate": deflate}
             # The server's extension is of one connection.
-            total, _ = measured(echo(extensions=[extension]), closed(1), exchange)
+            total, _ = tally(echo(extensions=[extension]), closed(1), exchange)
             assert (total.errors, total.count("ok"), total.count("messages_received")) == ({}, 1, 5)
             assert total.count("bytes_received") < 5 * 3000 / 4
             assert total.count("bytes_sent") < 5 * 3000 / 4
@@ -156,7 +156,7 @@ def test_messages_are_compressed_as_was_agreed():
 
 def test_a_server_without_compression_gets_messages_as_they_are():
     exchange = {"messages": 2, "size_bytes": 3000, "deflate": "context_takeover"}
-    total, _ = measured(echo(), closed(2), exchange)
+    total, _ = tally(echo(), closed(2), exchange)
     assert (total.errors, total.count("ok")) == ({}, 2)
     assert total.count("bytes_sent") > 4 * 3000
     assert total.count("uncompressed") == 2

@@ -1,6 +1,5 @@
 """WebSockets side by side: each is opened, talks and is closed in the turns of its arm."""
 
-import time
 from statistics import median
 
 import gevent
@@ -9,6 +8,7 @@ import pytest
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.metrics.snapshot import total_of
 from tests.injector.servers import scripted
+from tests.injector.test_read_delay import block_again_and_again
 from tests.injector.test_side_by_side import OPEN, arms_order
 from tests.injector.websocket.peers import echo
 from workers.injector.arms_run import run_arms
@@ -27,7 +27,7 @@ def talking(*ports, exchange, **more):
     return order
 
 
-def measured(*ports, show=lambda second, arm: None, **more):
+def arms_run(*ports, show=lambda second, arm: None, **more):
     return run_arms(talking(*ports, **more), [str(port) for port in ports], show)
 
 
@@ -35,13 +35,13 @@ def measured(*ports, show=lambda second, arm: None, **more):
 def test_conversations_take_turns_and_equal_servers_are_not_told_apart(load):
     more, seconds = {"load": load, "exchange": {"messages": 2}}, []
     with scripted(echo(delay_s=0.005)) as one, scripted(echo(delay_s=0.005)) as other:
-        [found] = measured(one.port, other.port, limit_s=4, **more).comparisons
+        [answer] = arms_run(one.port, other.port, limit_s=4, **more).comparisons
     with scripted(echo(delay_s=0.005)) as one, scripted(echo(delay_s=0.01)) as other:
         # Until it is settled: as long as a busy machine takes.
         more |= {"limit_s": 60, "until_settled": True}
         more["show"] = lambda second, arm: seconds.append((arm, second))
-        run = measured(one.port, other.port, **more)
-    assert found.word not in {Word.SLOWER, Word.FASTER}
+        run = arms_run(one.port, other.port, **more)
+    assert answer.word not in {Word.SLOWER, Word.FASTER}
     assert run.comparisons[0].word == Word.SLOWER
     for number, server in enumerate((one, other)):
         totals = run.end.arms[number].totals
@@ -54,16 +54,11 @@ def test_conversations_take_turns_and_equal_servers_are_not_told_apart(load):
 def test_what_a_conversation_waits_for_the_injector_is_told_apart(short_trial):
     """Opening, echo after echo, closing: each waits for the one before."""
 
-    def block_again_and_again():
-        while True:
-            gevent.sleep(0.01)
-            time.sleep(0.02)
-
     seconds = []
     with scripted(echo(delay_s=0.002)) as one, scripted(echo(delay_s=0.002)) as other:
-        blocker = gevent.spawn(block_again_and_again)
+        blocker = gevent.spawn(block_again_and_again, 0.01, 0.02)
         more = {"show": lambda second, arm: seconds.append(second), "slice_s": 0.5, "limit_s": 4}
-        run = measured(one.port, other.port, load=CLOSED, exchange={"messages": 8}, **more)
+        run = arms_run(one.port, other.port, load=CLOSED, exchange={"messages": 8}, **more)
         blocker.kill()
     turns = [arm for each in run.rounds for arm in each.arms if arm.n >= 5]
     with_it, without = (
@@ -79,7 +74,7 @@ def test_what_is_not_answered_step_by_step_has_only_the_least_that_was_added(sho
     with scripted(echo(delay_s=0.01)) as one, scripted(echo(delay_s=0.01)) as other:
         exchange = {"messages": 3, "mode": "echo_async"}
         more = {"show": lambda second, arm: seconds.append(second), "exchange": exchange}
-        run = measured(one.port, other.port, load=CLOSED, **more)
+        run = arms_run(one.port, other.port, load=CLOSED, **more)
     assert any(arm.own_us is not None for each in run.rounds for arm in each.arms)
     assert not any("undelayed" in second.timings for second in seconds)
 

@@ -46,7 +46,7 @@ def test_keys_are_sixteen_bytes_in_base64_each_another():
 
 
 def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection():
-    for chosen in ["chat", "superchat"]:
+    for subprotocol in ["chat", "superchat"]:
         exchange = Exchange(
             path="/feed?x=1", headers=(("X-A", "b"),), subprotocols=("chat", "superchat")
         )
@@ -58,7 +58,7 @@ def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection():
         assert (event.target, event.host) == ("/feed?x=1", "shop.test")
         assert event.subprotocols == ["chat", "superchat"]
         assert (b"x-a", b"b") in event.extra_headers
-        reply = server.send(AcceptConnection(subprotocol=chosen))
+        reply = server.send(AcceptConnection(subprotocol=subprotocol))
         assert UpgradeCheck(exchange.subprotocols).opens(reply, accept_of(key))
 
 
@@ -90,9 +90,9 @@ def test_it_opens():
 
 
 def test_a_server_that_takes_no_subprotocol_refuses():
-    with pytest.raises(BadReply, match="it took no subprotocol of chat, news") as caught:
+    with pytest.raises(BadReply, match="it took no subprotocol of chat, news") as failure:
         UpgradeCheck(("chat", "news")).opens(head_of(USUAL), ACCEPT)
-    assert caught.value.kind == Kind.WS_UPGRADE_REJECTED
+    assert failure.value.kind == Kind.WS_UPGRADE_REJECTED
 
 
 def test_it_does_not_open():
@@ -100,9 +100,9 @@ def test_it_does_not_open():
         check = UpgradeCheck(())
         check.opens(head_of(USUAL), ACCEPT)
         for _ in range(2):
-            with pytest.raises(BadReply) as caught:
+            with pytest.raises(BadReply) as failure:
                 check.opens(head_of(BAD[name]), ACCEPT)
-            assert caught.value.kind == Kind.WS_PROTOCOL
+            assert failure.value.kind == Kind.WS_PROTOCOL
 
 
 def test_a_head_that_was_good_is_known_by_all_but_its_accept():
@@ -143,9 +143,9 @@ def test_the_accept_of_an_earlier_key_does_not_open():
 
 def test_another_status_is_a_rejection():
     for status in ["200 OK", "301 Moved", "403 Forbidden", "426 Upgrade", "503 x"]:
-        with pytest.raises(BadReply) as caught:
+        with pytest.raises(BadReply) as failure:
             UpgradeCheck(()).opens(head_of(USUAL, status), ACCEPT)
-        assert (caught.value.kind, caught.value.status) == (
+        assert (failure.value.kind, failure.value.status) == (
             Kind.WS_UPGRADE_REJECTED, int(status.split()[0]),
         )  # fmt: skip
 
@@ -190,23 +190,23 @@ def test_a_flood_leaves_the_hub_its_turn_for_timers_and_other_sockets():
 def test_it_gives_each_thing_once_and_makes_more_when_there_is_none():
     numbers = count()
     stock = Stock(lambda: [next(numbers) for _ in range(40)])
-    taken = [stock.take() for _ in range(100)]
-    assert len(set(taken)) == 100
+    things = [stock.take() for _ in range(100)]
+    assert len(set(things)) == 100
     assert next(numbers) == 120
 
 
 def test_filled_up_between_attempts_it_need_not_make_any_within_one():
-    made = []
+    batches = []
 
     def make():
-        made.append(40)
+        batches.append(40)
         return list(range(40))
 
     stock = Stock(make)
     stock.fill_up()
     for _ in range(100):
-        n_before = len(made)
+        n_before = len(batches)
         stock.take()
-        assert len(made) == n_before
+        assert len(batches) == n_before
         stock.fill_up()
-    assert len(made) == 4
+    assert len(batches) == 4

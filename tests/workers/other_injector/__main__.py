@@ -33,7 +33,7 @@ def say(type_, **fields):
     sys.stdout.flush()
 
 
-def encoded(values):
+def histogram(values):
     """The histogram as docs/injector.md lays it out."""
     counts = {}
     for value in values:
@@ -48,8 +48,8 @@ def encoded(values):
         data += leb128(counts[bucket])
         following = bucket + 1
     header = struct.pack(">iiiiqqd", 0x1C849313, len(data), 0, 3, 1, 3_600_000_000, 1.0)
-    packed = zlib.compress(header + data)
-    return base64.b64encode(struct.pack(">ii", 0x1C849314, len(packed)) + packed).decode()
+    body = zlib.compress(header + data)
+    return base64.b64encode(struct.pack(">ii", 0x1C849314, len(body)) + body).decode()
 
 
 def leb128(number):
@@ -67,7 +67,7 @@ def timing(values):
         "sum_squares": sum(value * value for value in values),
         "min_us": min(values),
         "max_us": max(values),
-        "histogram": encoded(values),
+        "histogram": histogram(values),
     }
 
 
@@ -140,24 +140,24 @@ def check(order):
     ):
         raise Cannot("bad_order", "plan: only plain requests in turns, all connections at once.")
     never = order["policy"].get("never", [])
-    found = [addr for addr in resolved(endpoint) if admit(addr, order["policy"]["allow"])]
-    if any(f"{addr}:{endpoint['port']}" in never for addr in found):
+    addresses = [addr for addr in look_up(endpoint) if admit(addr, order["policy"]["allow"])]
+    if any(f"{addr}:{endpoint['port']}" in never for addr in addresses):
         raise Cannot("address_refused", "A server of the installation.")
-    return found
+    return addresses
 
 
-def resolved(endpoint):
+def look_up(endpoint):
     try:
-        found = socket.getaddrinfo(endpoint["host"], endpoint["port"], type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(endpoint["host"], endpoint["port"], type=socket.SOCK_STREAM)
     except OSError as error:
         raise Cannot("dns_failed", f"{endpoint['host']} could not be resolved: {error}") from None
-    return list(dict.fromkeys(each[4][0] for each in found))
+    return list(dict.fromkeys(each[4][0] for each in answers))
 
 
-def admit(address, allowed):
+def admit(address, networks):
     ip = ipaddress.ip_address(address)
     bad = ip.is_link_local or ip.is_multicast or ip.is_reserved or ip.is_unspecified
-    if bad or not any(ip in ipaddress.ip_network(net) for net in allowed):
+    if bad or not any(ip in ipaddress.ip_network(net) for net in networks):
         raise Cannot("address_refused", f"{address} is in none of the networks that are allowed.")
     return True
 
@@ -282,11 +282,11 @@ class Run:
         load, shard = self.plan["load"], order["shard"]
         part = (shard["index"], shard["count"])
         self.n_connections = share(load["connections"] or 1, *part)
-        self.planned = self.n_left = requests_of(load, *part)
+        self.n_planned = self.n_left = requests_of(load, *part)
         # Each of the two counts its own requests from 0.
-        self.warm_up, self.measured = itertools.count(*part), itertools.count(*part)
+        self.warm_up, self.numbers = itertools.count(*part), itertools.count(*part)
         self.has_stopped = threading.Event()
-        self.stopped, self.stopped_at, self.last_end = None, None, 0
+        self.why, self.stopped_at, self.last_end = None, None, 0
         self.totals, self.total_errors, self.peers = {}, {}, 0
 
     def begin(self, start_ns):
@@ -298,20 +298,20 @@ class Run:
 
     def stop(self, why):
         with self.lock:
-            self.stopped, self.stopped_at = self.stopped or why, self.stopped_at or now()
+            self.why, self.stopped_at = self.why or why, self.stopped_at or now()
             self.has_stopped.set()
 
     def next_number(self):
         """Of the request to send now, or None for no more."""
         with self.lock:
             instant = now()
-            if self.stopped or (self.end_ns and instant >= self.end_ns) or self.n_left == 0:
+            if self.why or (self.end_ns and instant >= self.end_ns) or self.n_left == 0:
                 return None
             if instant < self.zero_ns:
                 return next(self.warm_up)
             if self.n_left is not None:
                 self.n_left -= 1
-            return next(self.measured)
+            return next(self.numbers)
 
     def expects(self, status):
         text = str(status)
@@ -378,7 +378,7 @@ class Run:
                 began = each.began
             if began is None:
                 continue
-            if self.stopped and now() - self.stopped_at > DRAIN_S * NS:
+            if self.why and now() - self.stopped_at > DRAIN_S * NS:
                 each.interrupt("aborted_by_stop")
             elif now() - began > self.plan["timeouts"]["total_s"] * NS:
                 each.interrupt("first_byte_timeout")
@@ -394,7 +394,7 @@ class Run:
         last = max((second for second, _ in self.rows), default=self.next_second - 1)
         self.write_seconds(self.zero_ns + (last + 1) * NS)
         duration_us = max(0, self.last_end - self.zero_ns) // 1000
-        say("end", outcome="stopped" if self.stopped else "complete", reason=self.stopped or "",
+        say("end", outcome="stopped" if self.why else "complete", reason=self.why or "",
             totals=self.totals, errors=self.total_errors, in_flight=0, duration_us=duration_us,
             cpu_us=round(time.process_time() * 1e6), tls=[], peers={},
             certificate_der_b64=None)  # fmt: skip
@@ -447,7 +447,7 @@ def main():
     control.start()
     facts = {"resolved": run.addresses, "connections": run.n_connections,
              "descriptors": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
-             "planned_requests": run.planned}  # fmt: skip
+             "planned_requests": run.n_planned}  # fmt: skip
     say("ready", protocol=1, pid=os.getpid(), facts=facts)
     run.begin(control.start_at.get())
     run.send()
