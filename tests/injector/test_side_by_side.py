@@ -457,7 +457,7 @@ def test_what_cannot_be_compared_is_refused_in_words_of_the_keyboard():
         ("--against http://127.0.0.1:1/ --exactly 3 --at-most 4", "exclude each other"),
         ("--against http://127.0.0.1:1/ --stages 5:2-9", "--against: A load that only rises"),
         ("--against http://127.0.0.1:1/ --stages 5:2 --at-most 9", "The stages say when it ends"),
-        ("--against http://127.0.0.1:1/ --exactly 0.2", "limit_s must be from 1"),
+        ("--against http://127.0.0.1:1/ --exactly 0.2", "--exactly: write 1 to 3,600 seconds"),
         ("--against 127.0.0.1", "is not an address"),
         ("--against http://127.0.0.1:1/ --processes 2", "--processes: The load has 1 connection"),
     ]:
