@@ -119,14 +119,14 @@ ZERO_BYTES = {
 }
 
 
-def process(proc: Path, pid: int, ticks: int, started: int = 5) -> None:
-    words = f"S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 2 0 {started} 0 100 0"
+def process(proc: Path, pid: int, ticks: int, start: int = 5) -> None:
+    words = f"S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 2 0 {start} 0 100 0"
     (proc / f"{pid}" / "stat").write_text(f"{pid} (a) R 1 (b) {words}")
 
 
 def text(proc: Path, processes: Processes | None = None, now_s: float = 0.0) -> str:
-    chosen = processes.samples(now_s) if processes else ()
-    return "".join(f"{each}\n" for each in [*machine_samples(str(proc)), *chosen])
+    per_process = processes.samples(now_s) if processes else ()
+    return "".join(f"{each}\n" for each in [*machine_samples(str(proc)), *per_process])
 
 
 def did(before: str, now: str) -> dict:
@@ -134,10 +134,10 @@ def did(before: str, now: str) -> dict:
 
 
 def test_each_metric_is_one_that_the_site_reads(proc):
-    given = text(proc, Processes(["nginx"], str(proc)))
-    names = {each.name for each in samples_of(given, METRICS)}
-    assert {line.partition("{")[0].partition(" ")[0] for line in given.splitlines()} == names
-    assert offers(reading_of(given)) == [
+    metrics = text(proc, Processes(["nginx"], str(proc)))
+    names = {each.name for each in samples_of(metrics, METRICS)}
+    assert {line.partition("{")[0].partition(" ")[0] for line in metrics.splitlines()} == names
+    assert offers(reading_of(metrics)) == [
         *("CPU", "memory", "network", "loopback", "TCP", "disks", "open files", "process nginx")
     ]
 
@@ -147,9 +147,9 @@ def test_what_the_machine_did_in_a_second_is_what_its_kernel_counted(proc):
     now = text(proc)
     for name, earlier in ZERO_BYTES.items():
         (proc / name).write_text(earlier)
-    told = did(text(proc), now)
+    counts = did(text(proc), now)
     assert (
-        told
+        counts
         | {
             "user_s": 1.0,
             "system_s": 0,
@@ -170,9 +170,9 @@ def test_what_the_machine_did_in_a_second_is_what_its_kernel_counted(proc):
             "orphaned": 3,
             "open_files": 2091,
         }
-        == told
+        == counts
     )
-    assert machine_of(told) == f"1795315615/{24684084 * 1024}"
+    assert machine_of(counts) == f"1795315615/{24684084 * 1024}"
 
 
 def test_what_a_kernel_does_not_have_is_absent(tmp_path):
@@ -197,11 +197,11 @@ def test_processes_of_a_name_count_together(proc):
     before = text(proc, processes)
     process(proc, 11, 130)
     process(proc, 12, 120)
-    told = did(before, text(proc, processes, 1.0))["processes"]
-    assert (told["nginx"]["cpu_s"], told["nginx"]["processes"]) == (0.5, 2)
-    assert (told["nginx"]["threads"], told["nginx"]["memory_bytes"]) == (4, 200 * 4096)
-    assert told["pid:13"]["cpu_s"] == 0
-    assert told["absent"]["processes"] == 0
+    counts = did(before, text(proc, processes, 1.0))["processes"]
+    assert (counts["nginx"]["cpu_s"], counts["nginx"]["processes"]) == (0.5, 2)
+    assert (counts["nginx"]["threads"], counts["nginx"]["memory_bytes"]) == (4, 200 * 4096)
+    assert counts["pid:13"]["cpu_s"] == 0
+    assert counts["absent"]["processes"] == 0
 
 
 def test_what_ended_stays_in_the_cpu_time_and_its_number_is_another_process(proc):
@@ -209,14 +209,14 @@ def test_what_ended_stays_in_the_cpu_time_and_its_number_is_another_process(proc
     texts = [text(proc, processes)]
     process(proc, 11, 130)
     texts.append(text(proc, processes, 1.0))
-    process(proc, 11, 900, started=8)
+    process(proc, 11, 900, start=8)
     texts.append(text(proc, processes, 2.0))
-    process(proc, 11, 910, started=8)
+    process(proc, 11, 910, start=8)
     (proc / "12" / "stat").unlink()
     texts.append(text(proc, processes, 3.0))
-    told = [did(*pair)["processes"]["nginx"] for pair in pairwise(texts)]
-    assert [each["cpu_s"] for each in told] == [0.3, 0, 0.1]
-    assert [each["processes"] for each in told] == [2, 2, 1]
+    counts = [did(*pair)["processes"]["nginx"] for pair in pairwise(texts)]
+    assert [each["cpu_s"] for each in counts] == [0.3, 0, 0.1]
+    assert [each["processes"] for each in counts] == [2, 2, 1]
 
 
 def test_a_process_that_came_is_found_within_five_seconds(proc):

@@ -110,16 +110,16 @@ async def until(condition: Callable[[], object], keep: Callable[[], Awaitable] |
     for _ in range(200):
         if keep:
             await keep()
-        if found := condition():
-            return found
+        if value := condition():
+            return value
         await asyncio.sleep(0.05)
     raise AssertionError("nothing came in ten seconds")
 
 
 @asynccontextmanager
-async def counting(program: str, watched: Watched, of: str = "processes"):
+async def counting(program: str, processes: Watched, of: str = "processes"):
     """A PerfStat that requests order, and what a request does."""
-    perf = PerfStat(watched, program)
+    perf = PerfStat(processes, program)
 
     async def request() -> None:
         perf.order(of, time.monotonic())
@@ -160,10 +160,10 @@ def test_counts_grow_from_one_answer_to_the_next(fake, calls):
             )
 
     before, now = asyncio.run(act())
-    told = now.since(before)
-    n = told["lasted_s"]
-    assert (told["of"], n) == ("processes", round(n))
-    assert told["counts"] == {
+    answer = now.since(before)
+    n = answer["lasted_s"]
+    assert (answer["of"], n) == ("processes", round(n))
+    assert answer["counts"] == {
         "task-clock": [2000 * n, 100],
         "context-switches": [20 * n, 100],
         "page-faults": [7 * n, 100],
@@ -171,7 +171,7 @@ def test_counts_grow_from_one_answer_to_the_next(fake, calls):
         "cycles": [3306000000 * n, 83],
         "branch-misses": [5 * n, 100],
     }
-    assert told["lacks"] == {"instructions": "not counted", "branches": "not supported"}
+    assert answer["lacks"] == {"instructions": "not counted", "branches": "not supported"}
     ((_, words),) = calls()
     assert words.startswith("stat -x ; -I 250 --log-fd 1 -e task-clock,context-switches,")
     assert words.endswith(f"branch-misses -p {os.getpid()}")
@@ -199,13 +199,13 @@ def test_perf_ends_when_nobody_orders_it_any_more(fake, calls):
 
 
 def test_processes_that_came_are_counted_by_a_new_perf_and_totals_stay(fake, calls):
-    watched = Watched(os.getpid())
+    processes = Watched(os.getpid())
 
     async def act():
-        async with counting(fake(), watched) as (perf, request):
+        async with counting(fake(), processes) as (perf, request):
             await until(lambda: reading(perf).totals, request)
             before = reading(perf)
-            watched.pids |= {"1"}
+            processes.pids |= {"1"}
             await until(lambda: len(calls()) == 2, request)
             await until(lambda: not is_alive(calls()[0][0]))
             await until(lambda: reading(perf).since(before), request)
@@ -215,13 +215,13 @@ def test_processes_that_came_are_counted_by_a_new_perf_and_totals_stay(fake, cal
 
 
 def test_what_a_counted_process_starts_is_counted_already(fake, calls):
-    watched = Watched(os.getpid())
+    processes = Watched(os.getpid())
 
     async def act():
-        async with counting(fake(), watched) as (perf, request):
+        async with counting(fake(), processes) as (perf, request):
             await until(lambda: reading(perf).totals, request)
             with subprocess.Popen(["sleep", "60"]) as child:
-                watched.pids |= {str(child.pid)}
+                processes.pids |= {str(child.pid)}
                 for _ in range(3):
                     await request()
                 child.kill()
@@ -247,14 +247,14 @@ def test_a_perf_that_cannot_count_says_why_and_is_not_tried_at_once_again(
             await request()
             return reading(perf).since(PerfReading())
 
-    told = asyncio.run(act())
-    assert (told["of"], fault in told["fault"]) == (of, True)
+    answer = asyncio.run(act())
+    assert (answer["of"], fault in answer["fault"]) == (of, True)
     assert len(calls()) == 1
 
 
 def test_where_perf_or_what_it_counts_is_missing_nothing_runs(fake, calls):
-    async def fault(program: str, watched: Watched) -> str:
-        async with counting(program, watched) as (perf, request):
+    async def fault(program: str, processes: Watched) -> str:
+        async with counting(program, processes) as (perf, request):
             await request()
             return reading(perf).faults["processes"]
 
@@ -305,25 +305,25 @@ def test_of_many_functions_the_thirty_with_most_samples_stay_and_all_samples_cou
 
 
 async def recorded(
-    program: str, watched: Watched, of: str = "processes", lasts: Callable = lambda: True
+    program: str, processes: Watched, of: str = "processes", lasts: Callable = lambda: True
 ) -> dict | None:
     """What the site gets of a recording that lasts until then."""
-    perf = PerfRecord(watched, program)
+    perf = PerfRecord(processes, program)
     try:
         await perf.order(of, "run-1", time.monotonic())
         await until(lasts)
         await perf.order(of, "run-1", time.monotonic())
         assert await perf.take("run-2", time.monotonic()) is None
-        told = await perf.take("run-1", time.monotonic())
+        answer = await perf.take("run-1", time.monotonic())
         assert await perf.take("run-1", time.monotonic()) is None
-        return told
+        return answer
     finally:
         await perf.end()
 
 
 def test_a_profile_is_read_when_it_is_asked_for(fake, calls):
-    told = asyncio.run(recorded(fake(), Watched(os.getpid()), lasts=calls))
-    profile = read_profile(told, 1000.0)
+    answer = asyncio.run(recorded(fake(), Watched(os.getpid()), lasts=calls))
+    profile = read_profile(answer, 1000.0)
     assert (profile.of, profile.samples, profile.ended_s) == ("processes", 120, 1000)
     assert profile.functions[0].symbol == "_PyEval_EvalFrameDefault"
     (pid, record), (_, report) = calls()
@@ -360,13 +360,13 @@ def test_without_the_right_to_record_the_profile_says_what_to_set(fake, calls, o
     def has_ended() -> bool:
         return bool(calls()) and not is_alive(calls()[0][0])
 
-    told = asyncio.run(recorded(fake(record=REFUSED), Watched(os.getpid()), of, has_ended))
-    assert "perf_event_paranoid is " in read_profile(told, 0).fault
+    answer = asyncio.run(recorded(fake(record=REFUSED), Watched(os.getpid()), of, has_ended))
+    assert "perf_event_paranoid is " in read_profile(answer, 0).fault
 
 
 def test_without_perf_the_profile_says_what_to_install():
-    told = asyncio.run(recorded("/nowhere/perf", Watched(os.getpid())))
-    assert read_profile(told, 0).fault == module.NOT_INSTALLED
+    answer = asyncio.run(recorded("/nowhere/perf", Watched(os.getpid())))
+    assert read_profile(answer, 0).fault == module.NOT_INSTALLED
 
 
 WORKS = "while True: sum(i * i for i in range(1000))"
@@ -391,19 +391,25 @@ def test_the_real_perf_counts_a_second_of_a_busy_program(busy):
     async def act() -> dict:
         async with counting("perf", Watched(busy.pid)) as (perf, request):
             start = await until(
-                lambda: (found := reading(perf)) and (found.totals or found.faults) and found,
+                lambda: (
+                    (perf_reading := reading(perf))
+                    and (perf_reading.totals or perf_reading.faults)
+                    and perf_reading
+                ),
                 request,
             )
             skip_where_nobody_may_count(start.faults.get("processes", ""))
             return await until(
-                lambda: (told := reading(perf).since(start)) and told["lasted_s"] > 0.9 and told,
+                lambda: (
+                    (answer := reading(perf).since(start)) and answer["lasted_s"] > 0.9 and answer
+                ),
                 request,
             )
 
-    told = asyncio.run(act())
-    counts = {event.removesuffix(":u"): count for event, count in told["counts"].items()}
+    answer = asyncio.run(act())
+    counts = {event.removesuffix(":u"): count for event, count in answer["counts"].items()}
     used_ms, share = counts["task-clock"]
-    assert 0 < used_ms <= 1010 * told["lasted_s"]
+    assert 0 < used_ms <= 1010 * answer["lasted_s"]
     assert share == 100
 
 
@@ -413,8 +419,8 @@ def test_the_real_perf_finds_where_a_program_spends_its_time(busy):
     def has_used_a_second() -> bool:
         return process_of(text_of(f"/proc/{busy.pid}/stat")).cpu_s > 1.2
 
-    told = asyncio.run(recorded("perf", Watched(busy.pid), lasts=has_used_a_second))
-    profile = read_profile(told, 1000)
+    answer = asyncio.run(recorded("perf", Watched(busy.pid), lasts=has_used_a_second))
+    profile = read_profile(answer, 1000)
     skip_where_nobody_may_count(profile.fault)
     assert profile.samples > 20
     assert any("python" in each.command for each in profile.functions)

@@ -45,8 +45,8 @@ def running(*words: str, token: str = "") -> Iterator[Running]:
     env = {"BENCHSITE_AGENT_TOKEN": token, "PATH": os.environ["PATH"]}
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
         try:
-            said = process.stderr.readline()
-            yield Running(int(re.search(r":(\d+)/metrics", said)[1]), process)
+            line = process.stderr.readline()
+            yield Running(int(re.search(r":(\d+)/metrics", line)[1]), process)
         finally:
             process.terminate()
             assert process.wait(10) == 0
@@ -54,8 +54,8 @@ def running(*words: str, token: str = "") -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def agent() -> Iterator[Running]:
-    with running("--process", f"pid:{os.getpid()}") as found:
-        yield found
+    with running("--process", f"pid:{os.getpid()}") as running_agent:
+        yield running_agent
 
 
 def test_two_answers_make_a_second_of_this_machine(agent):
@@ -81,8 +81,8 @@ def test_only_metrics_are_there_and_only_to_be_read(agent):
 
 def test_without_the_token_nothing_is_told():
     with running(token=TOKEN) as agent:
-        for given in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}):
-            assert agent.ask(**given) == (401, "Unauthorized\n")
+        for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": TOKEN}):
+            assert agent.ask(**headers) == (401, "Unauthorized\n")
         assert agent.ask(Authorization=f"Bearer {TOKEN}")[0] == 200
 
 
@@ -129,8 +129,8 @@ NO_REQUESTS = {
 
 
 def test_what_is_no_request_ends_its_connection_and_nothing_else(agent):
-    with contextlib.ExitStack() as held:
-        bad = [held.enter_context(agent.connect()) for _ in NO_REQUESTS]
+    with contextlib.ExitStack() as stack:
+        bad = [stack.enter_context(agent.connect()) for _ in NO_REQUESTS]
         for sock, sent in zip(bad, NO_REQUESTS.values(), strict=True):
             sock.sendall(sent)
         assert agent.ask()[0] == 200
@@ -138,8 +138,8 @@ def test_what_is_no_request_ends_its_connection_and_nothing_else(agent):
 
 
 def test_many_that_say_nothing_do_not_keep_others_out(agent):
-    with contextlib.ExitStack() as held:
-        silent = [held.enter_context(agent.connect()) for _ in range(MOST_CONNECTIONS + 20)]
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(agent.connect()) for _ in range(MOST_CONNECTIONS + 20)]
         assert agent.ask()[0] == 200
         assert is_closed(silent[0])
 
@@ -176,7 +176,7 @@ def test_strangers_are_not_answered_without_a_token(host, has_perf, is_allowed):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "sentence"),
     [
         (["--listen", "0.0.0.0:0"], "Set --token-file"),
         (["--listen", "shop.example:9800"], "no address"),
@@ -189,8 +189,8 @@ def test_strangers_are_not_answered_without_a_token(host, has_perf, is_allowed):
         (["--process", "x" * 101], "longer than 100"),
     ],
 )
-def test_what_it_cannot_do_it_says_before_it_starts(words, said):
+def test_what_it_cannot_do_it_says_before_it_starts(words, sentence):
     command = [sys.executable, "-I", "workers/agent.py", *words]
     done = subprocess.run(command, capture_output=True, text=True, env={}, check=False)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert sentence in done.stderr

@@ -65,12 +65,12 @@ class DispatcherThread:
     start, and most tests are about what others do."""
 
     def __init__(self):
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=Dispatcher(self._ended).run)
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=Dispatcher(self._end).run)
         self._thread.start()
 
     def end(self) -> None:
-        self._ended.set()
+        self._end.set()
         self._thread.join(15)
         assert not self._thread.is_alive()
 

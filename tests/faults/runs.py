@@ -12,18 +12,18 @@ def in_the_middle(run, site, within_s: float = 25):
     return eventually(site.injectors, 1, "an injector runs")
 
 
-def admitted(run):
+def await_admission(run):
     now = type(run).objects.filter(pk=run.pk, state="preparing")
     eventually(now.exists, 10, "the run is admitted")
 
 
-def taken(run, within_s: float):
+def await_workers(run, within_s: float):
     """A worker has heard of it. How long an injector then takes to start, the machine decides."""
     waits = run.shards.filter(state="open")
     eventually(lambda: not waits.exists(), within_s, "a worker has taken the run")
 
 
-def ended(run, within_s: float = 60):
+def await_end(run, within_s: float = 60):
     def is_done():
         run.refresh_from_db()
         return run.state == "done"

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from campaigns.models import InjectorHost, RunSummary
 from tests.faults.processes import APPLICATION
-from tests.faults.runs import RATE_PER_S, ended, in_the_middle, stored_requests
+from tests.faults.runs import RATE_PER_S, await_end, in_the_middle, stored_requests
 from tests.process_tree import is_alive
 from tests.waiting import eventually
 from workers.celery_worker import PULSE_EVERY_S
@@ -25,7 +25,7 @@ def test_a_killed_injector_leaves_a_partial_run_that_says_so(site, begin):
     run = begin(20)
     (injector,) = in_the_middle(run, site)
     os.kill(injector, signal.SIGKILL)
-    ended(run)
+    await_end(run)
     assert run.outcome == "partial"
     assert "killed by SIGKILL" in run.reason
     assert run.seconds.filter(second__gte=1).exists()
@@ -38,7 +38,7 @@ def test_a_killed_launcher_takes_its_injector_with_it(site, begin, echo):
     os.kill(site.launcher_of(injector), signal.SIGKILL)
     eventually(lambda: not is_alive(injector), 2, "the injector is gone")
     eventually(lambda: echo.is_silent_for(0.5), 5, "the target hears nothing more")
-    ended(run)
+    await_end(run)
     assert run.outcome == "partial"
     assert "killed" in run.reason or "stopped answering" in run.reason
     assert run.seconds.filter(second__gte=1).exists()
@@ -51,7 +51,7 @@ def test_a_killed_worker_with_all_its_launchers_loses_no_stored_second(site, beg
     site.worker.kill()
     eventually(lambda: not any(map(is_alive, injectors)), 3, "the injectors are gone")
     eventually(lambda: echo.is_silent_for(0.5), 5, "the target hears nothing more")
-    ended(run)
+    await_end(run)
     assert run.outcome == "partial"
     assert "stopped answering while it was sending" in run.reason
     n_before = run.seconds.count()
@@ -73,7 +73,7 @@ def test_a_killed_dispatcher_that_comes_back_finds_a_complete_run(site, begin, e
     run.refresh_from_db()
     assert run.state == "running"
     site.lead()
-    ended(run)
+    await_end(run)
     assert (run.outcome, run.reason) == ("complete", "")
     assert stored_requests(run) == 4 * RATE_PER_S == echo.n_arrived() - n_before
 
@@ -89,7 +89,7 @@ def test_cut_database_connections_cost_nothing(site, begin, echo):
             [APPLICATION],
         )
         assert cursor.fetchone()[0] >= 3
-    ended(run)
+    await_end(run)
     assert (run.outcome, run.reason) == ("complete", "")
     assert stored_requests(run) == 5 * RATE_PER_S == echo.n_arrived() - n_before
 

@@ -22,7 +22,14 @@ from campaigns.live import notify
 from campaigns.models import InjectorHost
 from campaigns.operations import views as health
 from tests.engine.scenes import age
-from tests.faults.runs import RATE_PER_S, admitted, ended, in_the_middle, stored_requests, taken
+from tests.faults.runs import (
+    RATE_PER_S,
+    await_admission,
+    await_end,
+    await_workers,
+    in_the_middle,
+    stored_requests,
+)
 from tests.waiting import eventually
 from workers import watch
 from workers.tasks import UNHEARD_AFTER_S
@@ -35,14 +42,14 @@ def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_serve
     redis_server.freeze()
     try:
         run = begin(2)
-        admitted(run)
+        await_admission(run)
         time.sleep(1)  # five ticks of the dispatcher
         run.refresh_from_db()
         assert run.state == "preparing", "admitted, and nobody has heard of it"
     finally:
         redis_server.thaw()
-    taken(run, within_s=9)  # sooner than by the worker's own look
-    ended(run)
+    await_workers(run, within_s=9)  # sooner than by the worker's own look
+    await_end(run)
     assert run.outcome == "complete"
 
 
@@ -53,12 +60,12 @@ def test_a_run_begins_although_redis_is_away_and_a_worker_that_is_to_end_waits_f
     redis_server.kill()
     try:
         run = begin(4)
-        admitted(run)
+        await_admission(run)
         age(run, UNHEARD_AFTER_S + 1)
-        taken(run, within_s=20)
+        await_workers(run, within_s=20)
         in_the_middle(run, site)
         site.worker.send(signal.SIGTERM)
-        ended(run)
+        await_end(run)
     finally:
         redis_server.start()
     assert (run.outcome, run.reason) == ("complete", "")
@@ -71,7 +78,7 @@ def test_redis_frozen_in_the_middle_of_a_run_does_not_touch_it(site, begin, redi
     in_the_middle(run, site)
     redis_server.freeze()
     try:
-        ended(run)
+        await_end(run)
     finally:
         redis_server.thaw()
     assert run.outcome == "complete"
@@ -84,10 +91,10 @@ def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
     eventually(lambda: InjectorHost.objects.exists(), 30, "the host is there")
     redis_server.kill()
     run = begin(1)
-    admitted(run)
+    await_admission(run)
     redis_server.start()
-    taken(run, within_s=12)
-    ended(run)
+    await_workers(run, within_s=12)
+    await_end(run)
     assert run.outcome == "complete"
 
 
@@ -121,13 +128,13 @@ def ask_as_a_worker() -> None:
 
 
 @pytest.fixture
-def frozen(redis_server, on_own_redis):
+def frozen_redis(redis_server, on_own_redis):
     redis_server.freeze()
     yield
     redis_server.thaw()
 
 
-def test_whoever_asks_it_gives_up_in_time(frozen):
+def test_whoever_asks_it_gives_up_in_time(frozen_redis):
     took_s: dict[str, float] = {}
 
     def ask(name: str, act: Callable[[], object]) -> None:
@@ -151,10 +158,10 @@ def test_whoever_asks_it_gives_up_in_time(frozen):
 def test_nobody_else_asks_it():
     asks = r"^import redis|caches\[|current_app\.(connection|send_task)|from_url"
     speaks = re.compile(asks, re.MULTILINE)
-    found = {
+    askers = {
         str(path.relative_to(django_settings.BASE_DIR))
         for layer in ("campaigns", "workers", "benchsite")
         for path in Path(django_settings.BASE_DIR, layer).rglob("*.py")
         if speaks.search(path.read_text())
     }
-    assert found == {name for name in ASKS if name.endswith(".py")}
+    assert askers == {name for name in ASKS if name.endswith(".py")}

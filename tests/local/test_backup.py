@@ -75,14 +75,14 @@ def backed_up(first_site, folder) -> Path:
 
 
 def test_a_restored_backup_is_what_was_there_and_keeps_what_it_replaced(script, folder, backed_up):
-    restored = script.run(f"{SERVE}{CHANGE}\nrestore([{str(backed_up)!r}])\n{READ}")
-    assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in restored
+    output = script.run(f"{SERVE}{CHANGE}\nrestore([{str(backed_up)!r}])\n{READ}")
+    assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in output
     assert backed_up.stat().st_mode & 0o077 == 0
     (before,) = (folder / "backups").glob("before-restore-*")
     assert (before / "spool").is_dir()
     assert not (folder / "spool").exists()
-    (kept,) = before.glob("*.tar")
-    again = script.run(f"{SERVE}\nrestore([{str(kept)!r}])\n{READ}")
+    (copy,) = before.glob("*.tar")
+    again = script.run(f"{SERVE}\nrestore([{str(copy)!r}])\n{READ}")
     assert "('later',)] another key\n[(2,)]" in again
 
 
@@ -109,12 +109,12 @@ except KeyboardInterrupt:
 def test_a_key_of_a_backup_that_the_environment_replaces_is_not_put_back_which_it_says(
     script, backed_up
 ):
-    said = script.run(f"""{SERVE}{CHANGE}
+    output = script.run(f"""{SERVE}{CHANGE}
 os.environ["BENCHSITE_SECRET_KEY"] = "of the environment"
 restore([{str(backed_up)!r}])
 {READ}""")
-    assert "BENCHSITE_SECRET_KEY" in said
-    assert "[('CREATE SCHEMA public;',)] another key" in said
+    assert "BENCHSITE_SECRET_KEY" in output
+    assert "[('CREATE SCHEMA public;',)] another key" in output
 
 
 def test_a_backup_is_written_while_the_database_is_in_use(script, folder):
@@ -132,7 +132,7 @@ supervisor.stop_all()
 
 def test_nothing_is_no_backup(script, folder):
     """In the wrong folder, and where a first start has ended before it made the tables."""
-    said = script.run(f"""{SERVE}
+    output = script.run(f"""{SERVE}
 for _ in range(2):
     try:
         backup()
@@ -140,39 +140,39 @@ for _ in range(2):
         print(error)
     sql("select 1")
 """)
-    assert said.count("nothing to back up") == 2
+    assert output.count("nothing to back up") == 2
     assert not list(folder.glob("backups/*.tar"))
 
 
 def test_the_told_command_names_a_backup_in_a_folder_with_spaces_in_its_name(script, folder):
-    spaced = SERVE.replace("sys.argv[1]", 'f"{sys.argv[1]}/my site"')
-    said = script.run(spaced + WRITE)
-    (command,) = re.findall(r"`(make restore .*)`", said)
+    serve = SERVE.replace("sys.argv[1]", 'f"{sys.argv[1]}/my site"')
+    output = script.run(serve + WRITE)
+    (command,) = re.findall(r"`(make restore .*)`", output)
     assert shlex.split(command) == ["make", "restore", f"FILE={the_backup(folder / 'my site')}"]
 
 
 def test_a_key_that_the_environment_replaces_is_in_no_backup_which_says_so(script, folder):
-    said = script.run(f"""{SERVE}
+    output = script.run(f"""{SERVE}
 os.environ |= {{"BENCHSITE_SECRET_KEY_FILE": "/run/key", "BENCHSITE_VAULT_KEYS": "of the vault"}}
 {WRITE}""")
     with tarfile.open(the_backup(folder)) as archive:
         assert archive.getnames() == ["database.dump"]
-    assert "BENCHSITE_SECRET_KEY and BENCHSITE_VAULT_KEYS" in said
+    assert "BENCHSITE_SECRET_KEY and BENCHSITE_VAULT_KEYS" in output
 
 
 def test_what_is_no_backup_changes_nothing(script, folder, backed_up):
-    broken = folder / "broken.tar"
+    torn = folder / "broken.tar"
     whole = backed_up.read_bytes()
-    broken.write_bytes(whole[:1500])  # in the middle of the dump
+    torn.write_bytes(whole[:1500])  # in the middle of the dump
     (folder / "text.tar").write_text("no archive")
-    said = script.run(f"""{SERVE}
-for name in ("", "missing.tar", {str(folder / "text.tar")!r}, {str(broken)!r}):
+    output = script.run(f"""{SERVE}
+for name in ("", "missing.tar", {str(folder / "text.tar")!r}, {str(torn)!r}):
     try:
         restore([name])
     except LocalError as error:
         print(error)
 {READ}""")
     for sentence in ("Name the backup", "There is no file missing.tar", "cannot be read as"):
-        assert sentence in said
-    assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in said
+        assert sentence in output
+    assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in output
     assert not list((folder / "backups").glob("before-restore-*"))

@@ -25,7 +25,7 @@ FREE = free_ports()
 
 
 @pytest.fixture(autouse=True)
-def chosen(monkeypatch):
+def _ports(monkeypatch):
     for name, variable in VARIABLES.items():
         monkeypatch.setenv(variable, str(getattr(FREE, name)))
 
@@ -55,8 +55,8 @@ def test_each_port_can_be_chosen(monkeypatch):
 
 
 def test_a_port_that_is_taken_is_told_with_the_way_out(monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         monkeypatch.setenv("BENCHSITE_PORT", str(port))
         with pytest.raises(LocalError, match=rf"Port {port} .* BENCHSITE_PORT=\d+ make run"):
             ports_for("make run")
@@ -150,8 +150,8 @@ def never(question: str) -> str:
 
 
 def allowed_networks(var) -> str:
-    kept = var / "networks"
-    return kept.read_text().strip() if kept.exists() else ""
+    file = var / "networks"
+    return file.read_text().strip() if file.exists() else ""
 
 
 def test_its_own_networks_are_the_private_ones_that_need_no_router(routes, tmp_path):
@@ -160,19 +160,19 @@ def test_its_own_networks_are_the_private_ones_that_need_no_router(routes, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("answer", "allowed"),
+    ("answer", "networks"),
     [
         ("y", "127.0.0.0/8 ::1/128 10.2.0.0/16 192.168.1.0/24"),
         ("no", "127.0.0.0/8 ::1/128"),
         ("", "127.0.0.0/8 ::1/128"),
     ],
 )
-def test_somebody_at_a_terminal_is_asked_once(routes, tmp_path, answer, allowed):
-    asked = []
-    confirm_networks(tmp_path, lambda question: asked.append(question) or answer, routes)
+def test_somebody_at_a_terminal_is_asked_once(routes, tmp_path, answer, networks):
+    questions = []
+    confirm_networks(tmp_path, lambda question: questions.append(question) or answer, routes)
     confirm_networks(tmp_path, never, routes)
-    assert "10.2.0.0/16 192.168.1.0/24" in asked[0]
-    assert allowed_networks(tmp_path) == allowed
+    assert "10.2.0.0/16 192.168.1.0/24" in questions[0]
+    assert allowed_networks(tmp_path) == networks
 
 
 def test_without_a_terminal_nobody_is_asked_and_told_how(routes, tmp_path, capsys):

@@ -62,8 +62,8 @@ def test_data_survive_a_restart_and_the_killing_of_everything(script):
     script.run(SERVE % WRITE)
     crash = "os.kill(supervisor.pids()['postgres'], 9); os.kill(os.getpid(), 9)"
     late = "postgres.execute('create table late as select 43'); postgres.commit()"
-    killed = script.start(SERVE % f"{READ}; sys.stdout.flush(); {late}; {crash}")
-    output, _ = killed.communicate(timeout=60)
+    process = script.start(SERVE % f"{READ}; sys.stdout.flush(); {late}; {crash}")
+    output, _ = process.communicate(timeout=60)
     assert output.strip() == "42 redis too"
     again = f"{READ}; print(postgres.execute('table late').fetchone()[0])"
     assert script.run(SERVE % again).split() == ["42", "redis", "too", "43"]
@@ -73,19 +73,19 @@ def test_a_killed_server_that_nobody_clears_away_does_not_stop_the_next(script, 
     """As in a container whose PID 1 waits for no orphan."""
     script.run(SERVE % WRITE)
     program = shutil.copy(shutil.which("sleep"), folder / "postgres")
-    with subprocess.Popen([program, "60"]) as killed:
-        killed.kill()
-        os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+    with subprocess.Popen([program, "60"]) as process:
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         lock = folder / "pg18/postmaster.pid"
-        lock.write_text(f"{killed.pid}\n{folder}/pg18\n")
+        lock.write_text(f"{process.pid}\n{folder}/pg18\n")
         shutil.chown(lock, OWNER)
         assert script.run(SERVE % READ).strip() == "42 redis too"
 
 
 def test_data_that_were_only_half_made_are_made_anew(script, folder):
     """As after a power cut in the middle of initdb, which writes PG_VERSION first."""
-    killed = script.start(KILLED_IN_INITDB + SERVE % "pass")
-    killed.communicate(timeout=60)
+    process = script.start(KILLED_IN_INITDB + SERVE % "pass")
+    process.communicate(timeout=60)
     assert list(folder.glob("pg18*/PG_VERSION"))
     assert script.run(SERVE % VERSION).startswith("18")
     assert [path.name for path in folder.glob("pg18*")] == ["pg18"]
@@ -124,9 +124,9 @@ def test_root_s_postgresql_reaches_a_folder_that_nobody_else_may_enter(script, f
         "if line.startswith(('Uid:', 'CapEff:'))))"
     )
     (folder / "closed").mkdir(mode=0o700)
-    closed = {"SUBFOLDER": "closed/var"}
-    script.run(SERVE % WRITE, env=closed)
-    data, may = script.run(SERVE % f"{READ}; {rights}", env=closed).splitlines()
+    env = {"SUBFOLDER": "closed/var"}
+    script.run(SERVE % WRITE, env=env)
+    data, may = script.run(SERVE % f"{READ}; {rights}", env=env).splitlines()
     assert data == "42 redis too"
     assert may.split() == [str(OWNER), f"{1 << CAP_DAC_OVERRIDE:016x}"]
     if can_read_interpreter():
@@ -136,10 +136,10 @@ def test_root_s_postgresql_reaches_a_folder_that_nobody_else_may_enter(script, f
 @is_root
 def test_root_s_postgresql_dies_with_its_supervisor(script):
     """To become another account clears what the kernel was asked for."""
-    killed = script.start(
+    process = script.start(
         SERVE % "print(supervisor.pids()['postgres'], flush=True); os.kill(os.getpid(), 9)"
     )
-    output, _ = killed.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
     eventually(lambda: not is_alive(int(output)), 20, "PostgreSQL is gone")
 
 

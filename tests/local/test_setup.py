@@ -33,7 +33,7 @@ def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path, monkeypatch):
 
 
 def test_what_the_machine_refuses_is_no_traceback_but_a_fault_of_the_program_is(monkeypatch):
-    def refused(number):
+    def refuse(number):
         def fails(*_):
             raise OSError(number, os.strerror(number), "run.lock")
 
@@ -41,9 +41,9 @@ def test_what_the_machine_refuses_is_no_traceback_but_a_fault_of_the_program_is(
         return setup.run_command("run", [])
 
     for number in (errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EEXIST, errno.ENOTDIR):
-        assert refused(number) == 1
+        assert refuse(number) == 1
     with pytest.raises(FileNotFoundError):
-        refused(errno.ENOENT)
+        refuse(errno.ENOENT)
 
 
 @pytest.fixture
@@ -55,10 +55,10 @@ def own_venv(tmp_path, monkeypatch):
     monkeypatch.setattr(setup, "_UV", tmp_path / "uv")
     monkeypatch.setattr(setup, "run_logged", lambda command, *more: ran.append((command, *more)))
 
-    def listed(*_command, **_options):
+    def list_installed(*_command, **_options):
         return subprocess.CompletedProcess([], 0, "\n".join(settings))
 
-    monkeypatch.setattr(setup.subprocess, "run", listed)
+    monkeypatch.setattr(setup.subprocess, "run", list_installed)
     return SimpleNamespace(folder=tmp_path, ran=ran, settings=settings)
 
 
@@ -120,9 +120,9 @@ def test_pip_installs_what_uv_cannot(own_venv, monkeypatch):
 @pytest.mark.parametrize("lists_it", [True, False])
 def test_a_wheel_of_pip_that_is_not_the_pinned_one_is_refused(tmp_path, monkeypatch, lists_it):
     (tmp_path / PIP_WHEEL).write_bytes(b"another")
-    listed = f'<a href="{tmp_path.as_uri()}/{PIP_WHEEL}#sha256=00">{PIP_WHEEL}</a>'
+    index = f'<a href="{tmp_path.as_uri()}/{PIP_WHEEL}#sha256=00">{PIP_WHEEL}</a>'
     (tmp_path / "pip").mkdir()
-    (tmp_path / "pip" / "index").write_text(listed if lists_it else "<html></html>")
+    (tmp_path / "pip" / "index").write_text(index if lists_it else "<html></html>")
     real = setup.urllib.request.urlopen
     monkeypatch.setattr(
         setup.urllib.request,
@@ -135,14 +135,14 @@ def test_a_wheel_of_pip_that_is_not_the_pinned_one_is_refused(tmp_path, monkeypa
 
 
 def test_an_old_node_is_not_taken(tmp_path, monkeypatch):
-    def refused(*_):
+    def refuse(*_):
         raise LocalError("no such wheel")
 
     for name in ("node", "npm"):
         (tmp_path / name).write_text("#!/bin/sh\necho v18.20.1\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setattr(setup, "VENV", tmp_path / "venv")
-    monkeypatch.setattr(setup, "pip_install", refused)
+    monkeypatch.setattr(setup, "pip_install", refuse)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LocalError, match=r"no such wheel\n.*install Node"):
         setup.node_dir()
@@ -181,13 +181,13 @@ def test_more_lines_or_files_than_the_budget_fail(tmp_path, lines, files, holds)
 @pytest.fixture
 def bare(tmp_path, monkeypatch):
     """A machine with apt-get alone, and what that was asked for."""
-    asked = []
+    commands = []
 
     def which(name, path=None):
         return str(tmp_path / name) if (tmp_path / name).exists() else None
 
     def run(command, *_):
-        asked.append((command[-1], (tmp_path / "policy-rc.d").exists()))
+        commands.append((command[-1], (tmp_path / "policy-rc.d").exists()))
         names = {package: name for name, package in testing.PROGRAMS.items()}
         (tmp_path / names.get(command[-1], command[-1])).touch()
 
@@ -195,17 +195,17 @@ def bare(tmp_path, monkeypatch):
     monkeypatch.setattr(testing, "run_logged", run)
     monkeypatch.setattr(testing, "_POLICY", tmp_path / "policy-rc.d")
     (tmp_path / "apt-get").touch()
-    return tmp_path, asked
+    return tmp_path, commands
 
 
 def test_root_installs_what_tests_need_once_and_no_service_starts(bare, monkeypatch):
-    folder, asked = bare
+    folder, commands = bare
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     (folder / "nginx").touch()
     for _ in range(2):
         assert testing.ensure_programs()
     packages = ("chromium-headless-shell", "apache2-bin", "apache2-utils", "httperf", "jq")
-    assert asked == [("update", True), *((package, True) for package in packages)]
+    assert commands == [("update", True), *((package, True) for package in packages)]
     assert not (folder / "policy-rc.d").exists()
     (folder / "policy-rc.d").touch()  # the machine's own stays
     (folder / "nginx").unlink()
@@ -216,6 +216,6 @@ def test_root_installs_what_tests_need_once_and_no_service_starts(bare, monkeypa
 def test_who_cannot_install_is_told_what_is_skipped(bare, monkeypatch, capsys):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert not testing.ensure_programs()
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for package in ("chromium-headless-shell", "nginx", "apache2-bin"):
-        assert f"Install {package} " in said
+        assert f"Install {package} " in output

@@ -19,11 +19,11 @@ def installation():
     """One for all tests of this file; at its end nothing of it may be left."""
     with staged("BENCHSITE_INJECTOR_SLOTS=2") as (process, facts):
         yield process, facts
-        started = descendants(process.pid)
-        assert len(started) >= len(facts["pids"])
+        pids = descendants(process.pid)
+        assert len(pids) >= len(facts["pids"])
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
-    assert [command_of(pid) for pid in started if command_of(pid)] == []
+    assert [command_of(pid) for pid in pids if command_of(pid)] == []
     assert not Path(facts["env"]["BENCHSITE_VAR"]).exists()
 
 
@@ -47,12 +47,12 @@ OURS = {
 def test_whatever_is_killed_is_mended(installation):
     process, facts = installation
     assert answers(facts["url"])
-    killed = {facts["pids"][name] for name in OURS}
-    for pid in killed:
+    pids = {facts["pids"][name] for name in OURS}
+    for pid in pids:
         os.kill(pid, signal.SIGKILL)
 
     def missing() -> list[str]:
-        commands = [command_of(pid) for pid in set(children(process.pid)) - killed]
+        commands = [command_of(pid) for pid in set(children(process.pid)) - pids]
         return [name for name, words in OURS.items() if not any(words in each for each in commands)]
 
     eventually(lambda: not missing(), 30, "all of them run again")

@@ -189,8 +189,8 @@ def test_logs_are_set_aside_while_their_program_goes_on(folder):
             log.write(b"%d" % number)
             supervisor.set_aside(path)
         log.write(b"goes on")
-    kept = [(folder / f"web.log{suffix}").read_text() for suffix in ("", ".1", ".2", ".3")]
-    assert kept == ["goes on", "4", "3", "2"]
+    texts = [(folder / f"web.log{suffix}").read_text() for suffix in ("", ".1", ".2", ".3")]
+    assert texts == ["goes on", "4", "3", "2"]
     assert len(list(folder.iterdir())) == 4
 
 

@@ -25,9 +25,9 @@ def test_tables_have_what_the_pages_say_of_the_machine(api, project):
         for second in range(10)
     )
     answer = api.get(path).json()
-    (costs, _), (moved, _) = answer["cpu"], answer["bytes"]
+    (costs, _), (n_bytes, _) = answer["cpu"], answer["bytes"]
     assert [row["values"]["cost"] for row in costs["rows"]] == [2.0, 2.0]
-    assert [row["values"]["cost"] for row in moved["rows"]] == [500.0, 500.0]
+    assert [row["values"]["cost"] for row in n_bytes["rows"]] == [500.0, 500.0]
     tables = api.get(f"/api/v1/runs/{runs[0].pk}/tables/").json()["tables"]
     machine = next(table for table in tables if table["key"] == "machine-shop-1")
     assert machine["rows"][0]["values"] == {"mean": 2.0, "max": None}
@@ -47,27 +47,27 @@ def path(target) -> str:
 
 
 def test_one_is_set_listed_changed_and_removed(api, path, target):
-    made = api.post(path, {"url": "shop.internal:9100", "name": "shop-1"}, format="json")
-    assert made.status_code == 201
-    found = made.json()
-    assert (found["target"], found["name"]) == (target.pk, "shop-1")
-    assert found["url"] == "http://shop.internal:9100/metrics"
-    assert found["asked_at"]
-    assert [each["id"] for each in api.get(path).json()["results"]] == [found["id"]]
-    one = f"/api/v1/exporters/{found['id']}/"
-    changed = api.put(one, {"url": URL, "verify_tls": False, "is_server": True}, format="json")
-    assert changed.json()["name"] == "shop.internal:9100"
-    assert (changed.json()["verify_tls"], changed.json()["is_server"]) == (False, True)
+    answer = api.post(path, {"url": "shop.internal:9100", "name": "shop-1"}, format="json")
+    assert answer.status_code == 201
+    fields = answer.json()
+    assert (fields["target"], fields["name"]) == (target.pk, "shop-1")
+    assert fields["url"] == "http://shop.internal:9100/metrics"
+    assert fields["asked_at"]
+    assert [each["id"] for each in api.get(path).json()["results"]] == [fields["id"]]
+    one = f"/api/v1/exporters/{fields['id']}/"
+    reply = api.put(one, {"url": URL, "verify_tls": False, "is_server": True}, format="json")
+    assert reply.json()["name"] == "shop.internal:9100"
+    assert (reply.json()["verify_tls"], reply.json()["is_server"]) == (False, True)
     assert api.get(one).json()["url"] == URL
     assert api.delete(one).status_code == 204
     assert api.get(path).json()["results"] == []
 
 
 def test_a_token_is_write_only(api, path):
-    made = api.post(path, {"url": URL, "token": "s3cret"}, format="json").json()
-    assert made["has_token"] is True
-    assert "token" not in made
-    one = f"/api/v1/exporters/{made['id']}/"
+    answer = api.post(path, {"url": URL, "token": "s3cret"}, format="json").json()
+    assert answer["has_token"] is True
+    assert "token" not in answer
+    one = f"/api/v1/exporters/{answer['id']}/"
     assert "s3cret" not in api.get(one).content.decode()
     api.put(one, {"url": URL}, format="json")
     assert decrypt(Exporter.objects.get().token) == "s3cret"
@@ -122,6 +122,6 @@ def test_seconds_that_are_gone_by_age_are_410(api, measured_run, end):
     RunUse.objects.create(run=measured_run, project=project, thinned_at="2026-11-01T00:00:00Z")
     answer = api.get(address(measured_run, end))
     assert answer.status_code == 410
-    described = json.loads(schema.described())["paths"]
-    (path,) = (each for each in described if each.endswith(f"/machine-seconds{end}"))
-    assert "410" in described[path]["get"]["responses"]
+    paths = json.loads(schema.described())["paths"]
+    (path,) = (each for each in paths if each.endswith(f"/machine-seconds{end}"))
+    assert "410" in paths[path]["get"]["responses"]

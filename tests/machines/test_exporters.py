@@ -26,37 +26,37 @@ def target(project):
 
 
 @pytest.fixture(autouse=True)
-def asked(monkeypatch) -> list:
+def calls(monkeypatch) -> list:
     """What workers are asked to do."""
-    found = []
-    monkeypatch.setattr(queue, "enqueue", lambda name, args: found.append((name, args)))
-    return found
+    calls = []
+    monkeypatch.setattr(queue, "enqueue", lambda name, args: calls.append((name, args)))
+    return calls
 
 
 def add(by, target, **fields) -> Exporter:
     return add_exporter(by=by, target=target, **{"url": URL, "name": "shop-1", **fields})
 
 
-def test_an_exporter_is_set_and_a_worker_asks_it_what_it_offers(as_bob, target, asked):
+def test_an_exporter_is_set_and_a_worker_asks_it_what_it_offers(as_bob, target, calls):
     exporter = add(as_bob, target, url="10.0.0.5:9100", name="")
-    stored = Exporter.objects.get(pk=exporter.pk)
-    assert (stored.name, stored.url) == ("10.0.0.5:9100", "http://10.0.0.5:9100/metrics")
-    assert stored.asked_at
-    assert asked == [(queue.EXPORTER, [exporter.pk])]
+    row = Exporter.objects.get(pk=exporter.pk)
+    assert (row.name, row.url) == ("10.0.0.5:9100", "http://10.0.0.5:9100/metrics")
+    assert row.asked_at
+    assert calls == [(queue.EXPORTER, [exporter.pk])]
 
 
 def test_one_that_was_removed_meanwhile_does_not_come_back_with_its_token(as_bob, target):
-    seen = add(as_bob, target, token=TOKEN)
-    remove_exporter(by=as_bob, exporter=Exporter.objects.get(pk=seen.pk))
+    before = add(as_bob, target, token=TOKEN)
+    remove_exporter(by=as_bob, exporter=Exporter.objects.get(pk=before.pk))
     with pytest.raises(Refused, match="was removed"):
-        change_exporter(by=as_bob, exporter=seen, url=URL, name="shop-2")
+        change_exporter(by=as_bob, exporter=before, url=URL, name="shop-2")
     assert not Exporter.objects.exists()
 
 
 def test_a_token_that_was_removed_meanwhile_does_not_come_back(as_bob, target):
-    seen = add(as_bob, target, token=TOKEN)
-    change_exporter(by=as_bob, exporter=Exporter.objects.get(pk=seen.pk), url=URL, token="")
-    change_exporter(by=as_bob, exporter=seen, url=URL, name="shop-2")
+    before = add(as_bob, target, token=TOKEN)
+    change_exporter(by=as_bob, exporter=Exporter.objects.get(pk=before.pk), url=URL, token="")
+    change_exporter(by=as_bob, exporter=before, url=URL, name="shop-2")
     assert Exporter.objects.get().token == ""
 
 
@@ -65,9 +65,9 @@ def test_the_audit_log_says_who_did_it(as_bob, target, project):
     change_exporter(by=as_bob, exporter=exporter, url=URL, name="shop-2", token="")
     number = exporter.pk
     remove_exporter(by=as_bob, exporter=exporter)
-    told = AuditEntry.objects.filter(project=project.pk).order_by("pk")
+    entries = AuditEntry.objects.filter(project=project.pk).order_by("pk")
     first, second = (f"exporter {number}: {name} of shop, {URL}" for name in ("shop-1", "shop-2"))
-    assert list(told.values_list("deed", "what", "who")) == [
+    assert list(entries.values_list("deed", "what", "who")) == [
         (AuditEvent.EXPORTER_SET, first, "bob"),
         (AuditEvent.SECRET_STORED, first, "bob"),
         (AuditEvent.EXPORTER_SET, second, "bob"),
@@ -119,8 +119,8 @@ def test_what_another_address_told_is_forgotten(as_bob, target):
     Exporter.objects.update(told_at=now, offers=["CPU"], problem="It was away.", problem_at=now)
     exporter.refresh_from_db()
     change_exporter(by=as_bob, exporter=exporter, url="http://10.0.0.6:9100")
-    stored = Exporter.objects.get()
-    assert (stored.told_at, stored.offers, stored.problem, stored.problem_at) == (
+    row = Exporter.objects.get()
+    assert (row.told_at, row.offers, row.problem, row.problem_at) == (
         None,
         [],
         "",
@@ -128,24 +128,24 @@ def test_what_another_address_told_is_forgotten(as_bob, target):
     )
 
 
-def test_a_check_is_asked_for_once_in_a_moment(as_bob, target, asked):
+def test_a_check_is_asked_for_once_in_a_moment(as_bob, target, calls):
     exporter = add(as_bob, target)
     with pytest.raises(Refused, match="a moment ago"):
         ask_check(by=as_bob, exporter=exporter)
     Exporter.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
     ask_check(by=as_bob, exporter=exporter)
-    assert len(asked) == 2
+    assert len(calls) == 2
 
 
 def test_those_in_use_are_asked_again_some_at_a_time(as_bob, target, monkeypatch):
     sent = []
     monkeypatch.setattr(queue, "send", lambda name, args, **more: sent.append((name, *args)))
-    archived = make_target(target.project, archived_at=timezone.now())
-    unused = Exporter.objects.create(target=archived, name="unused", url=URL)
-    known = {add(as_bob, target, name=f"shop-{n}").pk for n in range(3)}
+    old = make_target(target.project, archived_at=timezone.now())
+    unused = Exporter.objects.create(target=old, name="unused", url=URL)
+    pks = {add(as_bob, target, name=f"shop-{n}").pk for n in range(3)}
     Exporter.objects.update(asked_at=None)
     assert machines.ask_again() == 3
-    assert {pk for _, pk in sent} == known == set(asked_now())
+    assert {pk for _, pk in sent} == pks == set(asked_now())
     monkeypatch.setattr(machines, "MOST_ASKED_AGAIN", 2)
     assert machines.ask_again() == 2
     LoadControl.objects.update_or_create(pk=1, defaults={"is_on": False, "reason": "A deploy."})

@@ -33,11 +33,11 @@ def runs(campaign):
 def test_runs_follow_each_other_in_the_order_of_their_campaign(campaign, runs):
     for run in reversed(runs):
         tell(run, range(10))
-    told = machine_runs(campaign)
-    assert (told.source, told.step_s) == ("shop-1", 1)
-    assert [run.run for run in told.runs] == [run.pk for run in runs]
-    assert [run.n_steps for run in told.runs] == [10, 10]
-    step = told.runs[0].steps[0]
+    machine = machine_runs(campaign)
+    assert (machine.source, machine.step_s) == ("shop-1", 1)
+    assert [run.run for run in machine.runs] == [run.pk for run in runs]
+    assert [run.n_steps for run in machine.runs] == [10, 10]
+    step = machine.runs[0].steps[0]
     assert (step.cpu, step.system, step.memory) == (pytest.approx(20), pytest.approx(5), 25)
     assert (step.received, step.sent, step.loopback, step.watched) == (1, 4, None, None)
 
@@ -60,16 +60,16 @@ def test_many_seconds_are_put_together_as_their_mean(campaign, runs, monkeypatch
     monkeypatch.setattr(queries, "MOST_STEPS", 5)
     tell(runs[0], range(5), busy_s=0.2)
     tell(runs[0], range(5, 10), busy_s=0.6)
-    told = machine_runs(campaign)
-    assert told.step_s == 2
-    assert [round(step.cpu) for step in told.runs[0].steps] == [10, 10, 20, 30, 30]
+    machine = machine_runs(campaign)
+    assert machine.step_s == 2
+    assert [round(step.cpu) for step in machine.runs[0].steps] == [10, 10, 20, 30, 30]
 
 
 def test_of_several_machines_it_is_the_first_by_name(campaign, runs):
     tell(runs[0], range(3), source="shop-2")
     tell(runs[1], range(3), source="shop-1")
-    told = machine_runs(campaign)
-    assert (told.source, [run.run for run in told.runs]) == ("shop-1", [runs[1].pk])
+    machine = machine_runs(campaign)
+    assert (machine.source, [run.run for run in machine.runs]) == ("shop-1", [runs[1].pk])
 
 
 def test_a_figure_that_was_not_told_is_none_and_not_0(campaign, runs):

@@ -32,12 +32,12 @@ def text_of(response) -> str:
 
 
 def test_a_share_has_it_only_where_it_shows_machines(as_editor, campaign):
-    hidden, shown = (
-        text_of(visit(make_link(as_editor, "campaign-share", campaign.pk, **ticked)))
-        for ticked in ({}, {"shows_machines": "on"})
+    without, with_machines = (
+        text_of(visit(make_link(as_editor, "campaign-share", campaign.pk, **fields)))
+        for fields in ({}, {"shows_machines": "on"})
     )
-    assert TITLE not in hidden
-    assert TITLE in shown
+    assert TITLE not in without
+    assert TITLE in with_machines
 
 
 def means_on(page: str) -> dict[str, list[str]]:
@@ -67,18 +67,18 @@ def test_its_table_has_the_same_texts_on_the_page_in_both_files_and_over_rest(
     as_editor, alice, campaign
 ):
     api = token_client(alice)
-    shown = means_on(text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk]))))
-    assert len(shown) == 6
-    assert shown["HTTP new connection, run 1"] == ["20.0", "25.0", "1.00", "4.00"]
+    on_page = means_on(text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk]))))
+    assert len(on_page) == 6
+    assert on_page["HTTP new connection, run 1"] == ["20.0", "25.0", "1.00", "4.00"]
     blocks = {"format": "blocks"}
     files = [
         as_editor.get(reverse("campaign-csv", args=[campaign.pk]), blocks),
         api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv", blocks),
     ]
-    assert [means_in(text_of(file)) for file in files] == [shown, shown]
+    assert [means_in(text_of(file)) for file in files] == [on_page, on_page]
     table = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["machine_runs"]
     assert {row["label"]: [*row["values"].values()] for row in table["rows"]} == {
-        label: [float(cell) for cell in cells] for label, cells in shown.items()
+        label: [float(cell) for cell in cells] for label, cells in on_page.items()
     }
     assert [row["run"] for row in table["rows"]] == [
         run.pk for run in campaign.runs.order_by("position")
@@ -140,6 +140,6 @@ def test_runs_stand_beside_each_other_as_wide_as_they_lasted():
 def test_a_line_has_a_step_for_each_second_and_none_where_nothing_was_told():
     (cpu, _) = machine_run_charts(told_of(run_of(1, [50, 100, None, 50])), name_of).panels
     (line,) = cpu.series
-    drawn = [(round(x, 2), y) for x, y in zip(line.x, line.y, strict=True)]
+    points = [(round(x, 2), y) for x, y in zip(line.x, line.y, strict=True)]
     ends = [(2, 100), (2, None)], [(4, 50), (4, None)]
-    assert drawn == [(0, 50), (1, 100), *ends[0], (3, 50), *ends[1]]
+    assert points == [(0, 50), (1, 100), *ends[0], (3, 50), *ends[1]]

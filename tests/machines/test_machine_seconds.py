@@ -33,14 +33,14 @@ def test_a_row_is_a_second_of_a_machine_with_what_it_told():
 
 def test_what_a_second_or_a_machine_did_not_tell_is_empty():
     fault = {"perf": {"of": "machine", "fault": "perf is not installed."}}
-    told = {
+    second = {
         "a": [MachinePoint(0, 1.0, {"user_s": 0.5}), MachinePoint(1, 1.0, fault)],
         "b": [MachinePoint(0, 1.0, {"perf": PERF})],
     }
-    found = rows(told)
-    assert [row["source"] for row in found] == ["a", "a", "b"]
-    assert [row["user_s"] for row in found] == ["0.5", "", ""]
-    assert [row["perf page-faults"] for row in found] == ["", "", "7"]
+    table = rows(second)
+    assert [row["source"] for row in table] == ["a", "a", "b"]
+    assert [row["user_s"] for row in table] == ["0.5", "", ""]
+    assert [row["perf page-faults"] for row in table] == ["", "", "7"]
 
 
 def test_names_that_a_spreadsheet_would_run_are_escaped():

@@ -40,11 +40,11 @@ def run(campaign) -> Run:
 
 
 def order(run: Run):
-    (found,) = exporters_to_scrape(run_id=run.pk)
-    return found
+    (exporter,) = exporters_to_scrape(run_id=run.pk)
+    return exporter
 
 
-def told(
+def readings(
     run: Run, *seconds: int, name: str = "shop-1", offers: tuple[str, ...] = ("CPU",), **did
 ) -> list[Scraped]:
     (by,) = (each for each in exporters_to_scrape(run_id=run.pk) if each.name == name)
@@ -62,20 +62,20 @@ def told(
 def test_a_runs_host_is_told_the_exporters_of_its_target_alone(run, settings):
     settings.ALLOWED_NETWORKS = ["10.0.0.0/8"]
     Exporter.objects.create(target=make_target(run.target.project), name="another", url=URL)
-    found = order(run)
-    assert (found.name, found.url, found.token, found.fault) == ("shop-1", URL, "", "")
-    assert found.allowed == ("10.0.0.0/8",)
-    assert found.address.origin.port == 9100
+    exporter = order(run)
+    assert (exporter.name, exporter.url, exporter.token, exporter.fault) == ("shop-1", URL, "", "")
+    assert exporter.allowed == ("10.0.0.0/8",)
+    assert exporter.address.origin.port == 9100
 
 
 def test_a_runs_host_is_told_what_an_agent_is_to_count(run):
     assert (order(run).perf, order(run).profile) == ("", "")
-    for asked, told_to_it in [
+    for fields, told_to_it in [
         ({"perf": "machine"}, (PerfOf.MACHINE, PerfOf.NONE)),
         ({"perf": "", "profile": True}, (PerfOf.NONE, PerfOf.PROCESSES)),
         ({"perf": "machine", "profile": True}, (PerfOf.MACHINE, PerfOf.MACHINE)),
     ]:
-        Campaign.objects.update(**asked)
+        Campaign.objects.update(**fields)
         assert (order(run).perf, order(run).profile) == told_to_it
 
 
@@ -87,23 +87,23 @@ def test_a_run_without_exporters_costs_its_host_one_statement(run, django_assert
 
 def test_a_token_is_in_the_order_and_not_in_its_words(run):
     Exporter.objects.update(token=encrypt("s3cret"))
-    found = order(run)
-    assert found.token == "s3cret"
-    assert "s3cret" not in repr(found)
+    exporter = order(run)
+    assert exporter.token == "s3cret"
+    assert "s3cret" not in repr(exporter)
 
 
 def test_a_token_that_no_key_decrypts_is_a_fault_of_this_exporter_alone(run, settings):
     Exporter.objects.create(target=run.target, name="shop-2", url=URL, token=encrypt("s3cret"))
     settings.VAULT_KEYS = ["another key"]
-    found = exporters_to_scrape(run_id=run.pk)
-    assert [(each.name, bool(each.fault)) for each in found] == [
+    exporters = exporters_to_scrape(run_id=run.pk)
+    assert [(each.name, bool(each.fault)) for each in exporters] == [
         ("shop-1", False),
         ("shop-2", True),
     ]
 
 
 def test_seconds_are_stored_with_their_cpu_time(run):
-    take_scraped(run_id=run.pk, scraped=told(run, -5, 0, 1))
+    take_scraped(run_id=run.pk, scraped=readings(run, -5, 0, 1))
     rows = MachineSecond.objects.filter(run=run).order_by("second")
     assert [(row.source, row.second, row.busy_s, row.did) for row in rows] == [
         ("shop-1", second, 0.75, DID) for second in (-5, 0, 1)
@@ -114,8 +114,8 @@ def test_seconds_are_stored_with_their_cpu_time(run):
 
 
 def test_the_same_seconds_may_be_stored_twice(run):
-    take_scraped(run_id=run.pk, scraped=told(run, 0, 1))
-    take_scraped(run_id=run.pk, scraped=told(run, 0, 1, 2))
+    take_scraped(run_id=run.pk, scraped=readings(run, 0, 1))
+    take_scraped(run_id=run.pk, scraped=readings(run, 0, 1, 2))
     assert run.machine_seconds.count() == 3
 
 
@@ -123,9 +123,9 @@ def test_a_problem_is_on_the_pages_of_target_and_run(run):
     problem = "http://10.0.0.5:9100 refuses connections. Start the exporter there."
     take_scraped(run_id=run.pk, scraped=[Scraped(order(run), problem=problem)])
     assert Exporter.objects.get().problem == problem
-    (said,) = happenings(run, [], shows_machines=True)
-    assert said.text == f"the exporter shop-1 tells nothing. {problem}"
-    assert said.tone == "bad"
+    (event,) = happenings(run, [], shows_machines=True)
+    assert event.text == f"the exporter shop-1 tells nothing. {problem}"
+    assert event.tone == "bad"
 
 
 def test_who_may_not_see_machines_reads_nothing_of_their_exporters(run):
@@ -135,16 +135,16 @@ def test_who_may_not_see_machines_reads_nothing_of_their_exporters(run):
 
 def test_the_target_shows_what_came_last(run):
     fault = Scraped(order(run), problem="It is away.")
-    take_scraped(run_id=run.pk, scraped=[fault, *told(run, 3)])
+    take_scraped(run_id=run.pk, scraped=[fault, *readings(run, 3)])
     assert Exporter.objects.get().problem == ""
-    take_scraped(run_id=run.pk, scraped=[*told(run, 4), fault])
+    take_scraped(run_id=run.pk, scraped=[*readings(run, 4), fault])
     assert Exporter.objects.get().problem == "It is away."
     assert run.events.filter(kind=EXPORTER_PROBLEM).count() == 2
     assert run.machine_seconds.count() == 2
 
 
 def test_what_an_address_told_that_was_replaced_meanwhile_does_not_count_as_the_new_ones(run):
-    before = told(run, 0)
+    before = readings(run, 0)
     Exporter.objects.update(url="http://10.0.0.6:9100/metrics")
     take_scraped(run_id=run.pk, scraped=before)
     assert Exporter.objects.get().told_at is None
@@ -177,9 +177,9 @@ def test_a_run_that_has_ended_is_judged_again_by_what_came_late(run):
     for second in range(20):
         store_second(run, make_second(second, [10_000] * 200))
     end_shards(run, last_second=19, end={"duration_us": 20_000_000})
-    ended = end(run, Outcome.COMPLETE)
-    assert ended.target_state == "healthy"
-    take_scraped(run_id=run.pk, scraped=told(run, *range(8, 15), user_s=1.75, idle_s=0))
+    latest = end(run, Outcome.COMPLETE)
+    assert latest.target_state == "healthy"
+    take_scraped(run_id=run.pk, scraped=readings(run, *range(8, 15), user_s=1.75, idle_s=0))
     assert summarise_late_runs() == 1
     again = Run.objects.get(pk=run.pk)
     assert again.judged.target.text.endswith("from 0:08 on.")
@@ -203,21 +203,23 @@ def both(run) -> Run:
 
 
 def test_of_two_that_watch_one_machine_that_with_the_chosen_processes_counts(both):
-    of_agent = told(both, 0, 1, name="zoo-agent", offers=CHOSEN, **BOOTED)
-    take_scraped(run_id=both.pk, scraped=[*told(both, 0, 1, **BOOTED), *of_agent])
+    of_agent = readings(both, 0, 1, name="zoo-agent", offers=CHOSEN, **BOOTED)
+    take_scraped(run_id=both.pk, scraped=[*readings(both, 0, 1, **BOOTED), *of_agent])
     assert sources(both) == [("zoo-agent", 0), ("zoo-agent", 1)]
 
 
 def test_while_it_tells_nothing_the_other_stands_in_under_its_name(both):
-    take_scraped(run_id=both.pk, scraped=told(both, 0, name="zoo-agent", offers=CHOSEN, **BOOTED))
+    take_scraped(
+        run_id=both.pk, scraped=readings(both, 0, name="zoo-agent", offers=CHOSEN, **BOOTED)
+    )
     ago = timezone.now() - timedelta(seconds=30)
     Exporter.objects.filter(name="zoo-agent").update(told_at=ago)
-    take_scraped(run_id=both.pk, scraped=told(both, 0, 1, **BOOTED))
+    take_scraped(run_id=both.pk, scraped=readings(both, 0, 1, **BOOTED))
     assert sources(both) == [("zoo-agent", 0), ("zoo-agent", 1)]
 
 
 def test_of_two_alike_the_first_by_name_counts(both):
-    alike = [*told(both, 0, name="zoo-agent", **BOOTED), *told(both, 0, **BOOTED)]
+    alike = [*readings(both, 0, name="zoo-agent", **BOOTED), *readings(both, 0, **BOOTED)]
     take_scraped(run_id=both.pk, scraped=alike)
     assert sources(both) == [("shop-1", 0)]
 
@@ -226,6 +228,6 @@ def test_of_two_alike_the_first_by_name_counts(both):
     "other", [{"booted_s": 1_795_315_616, "memory_bytes": 8e9}, {"booted_s": 1_795_315_615}, {}]
 )
 def test_another_machine_and_a_process_of_its_own_stay_another_source(both, other):
-    of_agent = told(both, 0, name="zoo-agent", offers=CHOSEN, **BOOTED)
-    take_scraped(run_id=both.pk, scraped=[*told(both, 0, **other), *of_agent])
+    of_agent = readings(both, 0, name="zoo-agent", offers=CHOSEN, **BOOTED)
+    take_scraped(run_id=both.pk, scraped=[*readings(both, 0, **other), *of_agent])
     assert sources(both) == [("shop-1", 0), ("zoo-agent", 0)]

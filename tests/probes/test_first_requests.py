@@ -33,7 +33,7 @@ REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
 BUSY_INJECTOR = {"type": "probe", "error": "client_other", "detail": "Its machine is too busy."}
 
 
-def begun(project, **fields) -> Campaign:
+def begin(project, **fields) -> Campaign:
     host(slots=8)
     campaign = draft(project, **fields)
     start_campaign(by=owner_of(project), campaign=campaign)
@@ -63,17 +63,17 @@ class TestSending:
         assert list(sent) == [(version.pk, http.pk), (version.pk, https.pk)]
 
     def test_the_first_run_waits_for_them(self, project):
-        campaign = begun(project)
+        campaign = begin(project)
         assert dispatch.admit_runs() == 0
         assert waiting_reason(campaign)
 
     def test_all_right_means_on_without_a_click(self, project):
-        campaign = answer(begun(project, n_tests=2), OK, OK)
+        campaign = answer(begin(project, n_tests=2), OK, OK)
         assert (campaign.is_held, campaign.is_before_first_run) == (False, False)
         assert dispatch.admit_runs() == 1
 
     def test_the_order_has_the_plan_s_own_limits_and_credentials(self, project):
-        campaign = begun(project)
+        campaign = begin(project)
         order = probes.order_of(campaign.first_requests.get())
         version = campaign.tests.get().plan_version.value()
         assert order["timeouts"]["total_s"] == version.timeouts.total_s
@@ -85,17 +85,17 @@ class TestHolding:
         "result", [REFUSED, BROKEN, {**OK, "status": 404, "reason": "Not Found"}]
     )
     def test_one_that_fails_holds_the_campaign(self, project, result):
-        campaign = answer(begun(project, n_tests=2), result, OK)
+        campaign = answer(begin(project, n_tests=2), result, OK)
         assert campaign.is_held
         assert dispatch.admit_runs() == 0
         assert first_requests_of(campaign).words == "1 of 2 preflight requests failed"
 
     def test_one_that_keeps_going_goes_on(self, project):
-        answer(begun(project, keeps_going=True), REFUSED)
+        answer(begin(project, keeps_going=True), REFUSED)
         assert dispatch.admit_runs() == 1
 
     def test_somebody_who_may_run_it_can_start_it_anyway(self, project, as_vera):
-        campaign = answer(begun(project), REFUSED)
+        campaign = answer(begin(project), REFUSED)
         with pytest.raises(Forbidden):
             start_campaign(by=as_vera, campaign=campaign, anyway=True)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
@@ -106,7 +106,7 @@ class TestHolding:
             start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
 
     def test_what_the_injector_failed_at_is_tried_again_each_minute_for_an_hour(self, project):
-        campaign = answer(begun(project, n_tests=2), BUSY_INJECTOR, OK)
+        campaign = answer(begin(project, n_tests=2), BUSY_INJECTOR, OK)
         assert campaign.is_held
         assert decide_held_campaigns() == 0, "its machine is as busy as a moment ago"
         Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-61))
@@ -117,18 +117,18 @@ class TestHolding:
 
     @pytest.mark.parametrize("results", [[REFUSED, OK], [BUSY_INJECTOR, REFUSED]])
     def test_what_target_or_plan_failed_at_waits_for_somebody(self, project, results):
-        campaign = answer(begun(project, n_tests=2), *results)
+        campaign = answer(begin(project, n_tests=2), *results)
         Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-61))
         assert decide_held_campaigns() == 0
 
     def test_an_injector_that_keeps_failing_is_not_asked_for_ever(self, project):
-        campaign = answer(begun(project), BUSY_INJECTOR)
+        campaign = answer(begin(project), BUSY_INJECTOR)
         long_ago = {"started_at": db_now(-3601), "held_at": db_now(-61)}
         Campaign.objects.filter(pk=campaign.pk).update(**long_ago)
         assert decide_held_campaigns() == 0
 
     def test_what_nobody_decides_about_for_an_hour_is_stopped(self, project):
-        campaign = answer(begun(project), REFUSED)
+        campaign = answer(begin(project), REFUSED)
         assert decide_held_campaigns() == 0
         Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-3601))
         assert decide_held_campaigns() == 1
@@ -156,7 +156,7 @@ class TestHolding:
         assert "(POST /item on http://" in campaign.stop_reason
 
     def test_an_hour_on_hold_does_not_count_as_waiting_for_the_first_run(self, project):
-        campaign = answer(begun(project), REFUSED)
+        campaign = answer(begin(project), REFUSED)
         long_ago = {"started_at": db_now(-3500), "held_at": db_now(-3500)}
         Campaign.objects.filter(pk=campaign.pk).update(**long_ago)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
@@ -165,7 +165,7 @@ class TestHolding:
 
 class TestTryingAgain:
     def test_only_what_failed_is_sent_again_with_the_endpoint_as_it_is_now(self, project):
-        campaign = answer(begun(project, n_tests=2), OK, REFUSED)
+        campaign = answer(begin(project, n_tests=2), OK, REFUSED)
         endpoint = campaign.tests.first().endpoint
         endpoint.verify_tls = False
         endpoint.save()
@@ -179,7 +179,7 @@ class TestTryingAgain:
 
 class TestSurviving:
     def test_a_dispatcher_that_died_does_not_block_the_campaign_for_ever(self, project):
-        campaign = begun(project)
+        campaign = begin(project)
         probes.claim_probe(probe_id=campaign.first_requests.get().pk)
         assert settle_campaigns() == 0
         campaign.first_requests.update(claimed_at=db_now(-51))
@@ -189,14 +189,14 @@ class TestSurviving:
         assert campaign.is_held
 
     def test_the_next_dispatcher_settles_what_the_last_one_answered(self, project):
-        campaign = begun(project)
+        campaign = begin(project)
         probes.finish_probe(probe_id=campaign.first_requests.get().pk, result=OK)
         assert settle_campaigns() == 1
         assert settle_campaigns() == 0
         assert dispatch.admit_runs() == 1
 
     def test_stop_takes_back_what_is_not_sent_and_ends_the_campaign(self, project):
-        campaign = begun(project, n_tests=3)
+        campaign = begin(project, n_tests=3)
         sent = campaign.first_requests.order_by("pk").first()
         probes.claim_probe(probe_id=sent.pk)
         stop_campaign(by=owner_of(project), campaign=campaign)
@@ -211,7 +211,7 @@ class TestSurviving:
 
 @pytest.mark.django_db(transaction=True)
 def test_two_that_settle_at_once_open_it_once(project):
-    campaign = begun(project)
+    campaign = begin(project)
     probes.finish_probe(probe_id=campaign.first_requests.get().pk, result=OK)
     settle = [lambda: settle_campaign(campaign_id=campaign.pk)] * 2
     assert sorted(at_once(*settle)) == [False, True]

@@ -99,8 +99,8 @@ def test_a_question_starts_and_opens_its_campaign(as_editor, try_):
 def test_how_much_it_can_take_opens_its_form_filled_in_and_one_click_starts_it(as_editor, try_):
     address = try_()
     probe = Probe.objects.get(endpoint__scheme="https")
-    asked = {"question": "limit", "probe": probe.pk}
-    form_page = as_editor.post(address.partition("?")[0], asked).url
+    fields = {"question": "limit", "probe": probe.pk}
+    form_page = as_editor.post(address.partition("?")[0], fields).url
     assert not Campaign.objects.exists()
     filled_in = as_editor.get(form_page).context["form"].initial
     assert (filled_in["objective"], filled_in["start_per_s"]) == ("p95 < 100 ms, errors < 1 %", 20)
@@ -140,8 +140,8 @@ def test_an_endpoint_added_by_the_form_of_the_target_is_tried_at_once(as_editor,
     target = Probe.objects.get().endpoint.target
     rows = {"scheme": ["https", "http"], "host": ["127.0.0.1"] * 2, "port": ["8131", "8130"]}
     page = reverse("target-edit", args=[target.pk])
-    opened = as_editor.get(page).context["edit"].opened
-    as_editor.post(page, {"name": target.name, "opened": opened, **rows})
+    token = as_editor.get(page).context["edit"].opened
+    as_editor.post(page, {"name": target.name, "opened": token, **rows})
     Probe.objects.filter(finished_at=None).update(result=OK, finished_at=timezone.now())
     assert 'value="https"' in text_of(as_editor, address)
 
@@ -153,9 +153,9 @@ def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_edi
     page = text_of(as_editor, address)
     assert "has not been tried yet" in page
     assert "Nothing answers over HTTP" not in page
-    typed = re.findall('name="what" value="(.+?)"', page)[0]
+    text = re.findall('name="what" value="(.+?)"', page)[0]
     again = as_editor.post(
-        reverse("project-measure", args=[probe.endpoint.target.project_id]), {"what": typed}
+        reverse("project-measure", args=[probe.endpoint.target.project_id]), {"what": text}
     ).url
     Probe.objects.filter(finished_at=None).update(result=OK, finished_at=timezone.now())
     page = text_of(as_editor, again)
@@ -165,8 +165,8 @@ def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_edi
 
 def test_what_was_pasted_with_its_redirects_is_measured_with_them(as_editor, project, try_):
     page = try_(f"curl -L {ADDRESS}")
-    asked = {probe.endpoint.scheme: probe.request["redirects"] for probe in Probe.objects.all()}
-    assert asked == {"https": "all", "http": "same_origin"}
+    redirects = {probe.endpoint.scheme: probe.request["redirects"] for probe in Probe.objects.all()}
+    assert redirects == {"https": "all", "http": "same_origin"}
     as_editor.post(page, {"question": "works"})
     plans = [test.plan() for test in Campaign.objects.get().tests.all()]
     assert {str(plan.redirects) for plan in plans} == {"all"}

@@ -24,8 +24,8 @@ def test_the_days_until_and_since_the_end_of_a_certificate_are_counted():
     certificates = [
         {"subject": "x", "not_after": f"2026-{day}T12:00:00+00:00"} for day in ("12-01", "11-20")
     ]
-    live, ended = (report(status=200, certificates=[each]) for each in certificates)
-    assert (live.certificate_days_left, ended.certificate_days_ago) == (10, 1)
+    live, past = (report(status=200, certificates=[each]) for each in certificates)
+    assert (live.certificate_days_left, past.certificate_days_ago) == (10, 1)
 
 
 def test_an_empty_result_is_survived():
@@ -33,12 +33,12 @@ def test_an_empty_result_is_survived():
 
 
 def test_redirects_on_the_way_are_listed_and_one_that_is_not_followed_is_told():
-    passed = {"url": "http://shop.example/", "status": 301, "response_us": 1500}
-    followed = report(status=200, parts_us={"redirects": 1500, **PARTS}, redirects=[passed])
-    assert followed.redirects == [("http://shop.example/", "301", "1.50")]
-    assert followed.parts[0].name == "redirects"
-    assert followed.sentence == "200 OK, after 1 redirect."
-    assert followed.mend == ""
+    redirect = {"url": "http://shop.example/", "status": 301, "response_us": 1500}
+    with_redirect = report(status=200, parts_us={"redirects": 1500, **PARTS}, redirects=[redirect])
+    assert with_redirect.redirects == [("http://shop.example/", "301", "1.50")]
+    assert with_redirect.parts[0].name == "redirects"
+    assert with_redirect.sentence == "200 OK, after 1 redirect."
+    assert with_redirect.mend == ""
     assert "A plan can follow redirects." in report(status=302).mend
     narrow = Probe(result={"status": 302}, request={"redirects": "same_origin"})
     assert "another origin" in report_of(narrow, NOW).mend

@@ -87,10 +87,17 @@ def test_what_a_target_may_send_is_stored_bounded_and_without_nul(endpoint, as_b
 
 def test_a_websocket_endpoint_is_opened_with_a_message(project, as_bob):
     endpoint = make_endpoint(make_target(project), "ws", 8003)
-    asked = {"path": "/feed", "headers": [["X-A", "1"]], "subprotocols": ["chat"], "message": "hi"}
-    order = order_of(request_probe(by=as_bob, endpoint=endpoint, request=asked))
+    opening = {
+        "path": "/feed",
+        "headers": [["X-A", "1"]],
+        "subprotocols": ["chat"],
+        "message": "hi",
+    }
+    order = order_of(request_probe(by=as_bob, endpoint=endpoint, request=opening))
     assert order["message"] == "hi"
-    assert order["exchange"] == {name: asked[name] for name in ("path", "headers", "subprotocols")}
+    assert order["exchange"] == {
+        name: opening[name] for name in ("path", "headers", "subprotocols")
+    }
     assert "step" not in order
 
 
@@ -100,9 +107,9 @@ def test_a_websocket_endpoint_is_opened_with_a_message(project, as_bob):
 )
 def test_what_is_wrong_with_an_opening_is_said_by_field(project, as_bob, wrong, field):
     endpoint = make_endpoint(make_target(project), "wss", 8004)
-    asked = {"path": "/", "headers": [], "subprotocols": [], "message": None, **wrong}
+    opening = {"path": "/", "headers": [], "subprotocols": [], "message": None, **wrong}
     with pytest.raises(InvalidPlan) as refusal:
-        request_probe(by=as_bob, endpoint=endpoint, request=asked)
+        request_probe(by=as_bob, endpoint=endpoint, request=opening)
     assert set(refusal.value.errors) == {field}
 
 
@@ -142,7 +149,7 @@ def test_while_load_is_off_a_request_is_refused_where_it_is_asked_for(endpoint, 
 GET = {"method": "GET", "path": "/"}
 
 
-def tried(project, n: int = 1, *, seconds_ago: float = 0) -> list[Probe]:
+def try_some(project, n: int = 1, *, seconds_ago: float = 0) -> list[Probe]:
     endpoint = make_endpoint(make_target(project))
     probes = [Probe.objects.create(endpoint=endpoint, request=GET) for _ in range(n)]
     Probe.objects.filter(endpoint=endpoint).update(requested_at=db_now(-seconds_ago))
@@ -157,7 +164,7 @@ def first_requests(project, n: int = 1) -> list[Probe]:
 
 class TestTurns:
     def test_whoever_is_alone_gets_8_slots_in_the_order_of_asking(self, project):
-        probes = tried(project, 30)
+        probes = try_some(project, 30)
         busy = claim_in_turn(busy=[])
         assert busy == probes[:8]
         assert claim_in_turn(busy=busy) == []
@@ -165,7 +172,7 @@ class TestTurns:
         assert claim_in_turn(busy=busy[1:]) == [probes[8]]
 
     def test_a_campaign_s_first_requests_never_wait_behind_what_people_try(self, project):
-        tried(project, 30)
+        try_some(project, 30)
         busy = claim_in_turn(busy=[])
         first = first_requests(project, 2)
         assert claim_in_turn(busy=busy)[:2] == first
@@ -173,7 +180,7 @@ class TestTurns:
     def test_projects_with_silent_servers_leave_slots_for_others(self, project):
         silent = [make_project() for _ in range(6)]
         for each in silent:
-            tried(each, 30)
+            try_some(each, 30)
         busy = claim_in_turn(busy=[])
         while more := claim_in_turn(busy=busy):
             busy += more
@@ -183,29 +190,29 @@ class TestTurns:
 
     def test_projects_that_wait_together_get_as_many_slots_each(self, project):
         other = make_project()
-        tried(project, 30)
-        tried(other, 30)
+        try_some(project, 30)
+        try_some(other, 30)
         turns = [each.endpoint.target.project for each in claim_in_turn(busy=[])]
         assert turns[:10] == [project, other] * 5
 
     def test_a_long_queue_of_one_project_is_read_only_as_far_as_there_are_slots(
         self, project, django_assert_max_num_queries
     ):
-        tried(project, 300)
+        try_some(project, 300)
         with django_assert_max_num_queries(5 + 2 * 8):
             claim_in_turn(busy=[])
 
     def test_two_dispatchers_claim_nothing_twice(self, project):
-        (probe,) = tried(project)
+        (probe,) = try_some(project)
         assert claim_in_turn(busy=[]) == [probe]
         assert claim_in_turn(busy=[]) == []
 
 
 class TestWaiting:
     def test_what_has_no_time_left_for_an_answer_is_not_sent_and_says_who_was_ahead(self, project):
-        ahead = tried(make_project(), 8)
+        ahead = try_some(make_project(), 8)
         claim_in_turn(busy=[])
-        (probe,) = tried(project, seconds_ago=81)
+        (probe,) = try_some(project, seconds_ago=81)
         assert claim_in_turn(busy=ahead) == []
         assert expire_probes() == 1
         probe.refresh_from_db()
@@ -222,7 +229,7 @@ class TestWaiting:
     def test_one_whose_dispatcher_died_says_so_as_soon_as_a_living_one_would_have_answered(
         self, project
     ):
-        probe, under_way = tried(project, 2)
+        probe, under_way = try_some(project, 2)
         for each, seconds_ago in ((probe, 51), (under_way, 45)):
             claim_probe(probe_id=each.pk)
             Probe.objects.filter(pk=each.pk).update(claimed_at=db_now(-seconds_ago))
@@ -234,14 +241,14 @@ class TestWaiting:
         """That of the web process may be minutes behind."""
         behind = timezone.now() - timedelta(seconds=130)
         monkeypatch.setattr(timezone, "now", lambda: behind)
-        probes = tried(project)
+        probes = try_some(project)
         assert expire_probes() == 0
         assert claim_in_turn(busy=[]) == probes
 
 
 class TestLoadIsOff:
     def test_what_people_try_ends_and_first_requests_wait_until_load_is_on(self, project):
-        (probe,), first = tried(project), first_requests(project)
+        (probe,), first = try_some(project), first_requests(project)
         drain_from_console()
         assert claim_in_turn(busy=[]) == []
         assert expire_probes() == 1
@@ -251,7 +258,7 @@ class TestLoadIsOff:
         assert claim_in_turn(busy=[]) == first
 
     def test_of_what_is_under_way_a_drain_ends_only_what_people_try(self, project):
-        (probe,), first = tried(project), first_requests(project)
+        (probe,), first = try_some(project), first_requests(project)
         busy = {each.pk for each in claim_in_turn(busy=[])}
         assert busy == {probe.pk, first[0].pk}
         assert unwanted(asked=busy) == {}

@@ -85,9 +85,9 @@ def test_an_answer_is_shown_with_its_parts_and_what_the_target_sent_is_only_text
 
 def test_a_remedy_names_fields_that_are_on_the_form_of_the_target(as_editor, endpoint):
     form = text_of(as_editor.get(reverse("target-edit", args=[endpoint.target_id])))
-    named = {label for kind in Kind for label in re.findall("“(.+?)”", remedy(kind))}
-    assert {label for label in named if f">{label}<" not in form} == set()
-    assert "Server name (SNI)" in named
+    labels = {label for kind in Kind for label in re.findall("“(.+?)”", remedy(kind))}
+    assert {label for label in labels if f">{label}<" not in form} == set()
+    assert "Server name (SNI)" in labels
 
 
 def test_one_that_waits_for_its_turn_says_who_is_ahead(as_editor, endpoint):
@@ -158,8 +158,8 @@ def test_the_answer_shows_upgrade_echo_and_close(as_editor, ws_endpoint):
 
 def test_a_rejection_says_what_to_look_at(as_editor, ws_endpoint):
     nothing = {"accept": "", "subprotocol": "", "messages": 0, "close_code": None, "message": None}
-    rejected = {"status": 403, "reason": "Forbidden", "error": "ws_upgrade_rejected"}
-    page = page_after(as_editor, ws_endpoint, **rejected, snippet="<i>no</i>", websocket=nothing)
+    rejection = {"status": 403, "reason": "Forbidden", "error": "ws_upgrade_rejected"}
+    page = page_after(as_editor, ws_endpoint, **rejection, snippet="<i>no</i>", websocket=nothing)
     assert "403 Forbidden" in page
     assert "&lt;i&gt;no&lt;/i&gt;" in page
 
@@ -167,12 +167,12 @@ def test_a_rejection_says_what_to_look_at(as_editor, ws_endpoint):
 def test_trying_again_follows_redirects_as_before_and_the_page_lists_them(as_editor, endpoint):
     form = as_editor.get(reverse("target-detail", args=[endpoint.target_id])).content.decode()
     assert '<option value="all">Followed everywhere</option>' in form
-    asked = {**ASKED, "redirects": "all"}
-    as_editor.post(reverse("probe-new", args=[endpoint.pk]), asked)
+    request = {**ASKED, "redirects": "all"}
+    as_editor.post(reverse("probe-new", args=[endpoint.pk]), request)
     probe = Probe.objects.get()
     assert probe.request["redirects"] == "all"
-    passed = {"url": "https://a.example/", "status": 301, "response_us": 1500}
-    result = {**RESULT, "redirects": [passed], "url": "https://b.example/"}
+    redirect = {"url": "https://a.example/", "status": 301, "response_us": 1500}
+    result = {**RESULT, "redirects": [redirect], "url": "https://b.example/"}
     finish_probe(probe_id=probe.pk, result=result)
     page = page_of(as_editor, probe)
     assert 'name="redirects" value="all"' in page
