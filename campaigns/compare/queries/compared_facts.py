@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +41,8 @@ from campaigns.history.models import HistoryKey
 from campaigns.models import Test, TestFigures
 from campaigns.runs.queries.measurements import MeasuredRun
 
-_MOST_EARLIER = 30  # campaigns, which tell how campaigns differ
+# Campaigns that tell how campaigns differ: at most so many, of so long before.
+_MOST_EARLIER, _EARLIER = 30, timedelta(days=90)
 # Parts of a plan that change neither what is sent nor how hard.
 _HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.load.max_in_flight")
 
@@ -95,23 +96,26 @@ def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
 def noise_between(pairs: Iterable[tuple[Test, Test]]) -> dict[tuple[int, int], CampaignNoise]:
     """By the numbers of two tests of different campaigns, how campaigns of the candidate's test
     before the later of the two differed by themselves; of those that have enough. One query."""
-    begins = {
-        (first.pk, second.pk): (HistoryKey.of(second), [first.campaign, second.campaign])
-        for first, second in pairs
-        if first.campaign_id != second.campaign_id
-    }
-    keys = {key for key, _ in begins.values()}
+    begins: dict[tuple[int, int], tuple[HistoryKey, datetime]] = {}
+    for first, second in pairs:
+        starts = [each.campaign.started_at for each in (first, second)]
+        if first.campaign_id != second.campaign_id and all(starts):
+            begins[first.pk, second.pk] = HistoryKey.of(second), max(starts)
+    if not begins:
+        return {}
+    keys, later = zip(*begins.values(), strict=True)
     rows = TestFigures.objects.outside_trash().filter(
-        plan__in={key.plan for key in keys}, endpoint__in={key.endpoint for key in keys}
+        plan__in={key.plan for key in keys},
+        endpoint__in={key.endpoint for key in keys},
+        started_at__range=(min(later) - _EARLIER, max(later)),
     )
     columns = ("started_at", "typical_us", *HistoryKey._fields)
     earlier: dict[HistoryKey, list[tuple[datetime, float | None]]] = {}
     for at, typical_us, *key in rows.order_by("started_at", "pk").values_list(*columns):
         earlier.setdefault(HistoryKey(*key), []).append((at, mean_of(typical_us)))
     noises: dict[tuple[int, int], CampaignNoise] = {}
-    for numbers, (key, campaigns) in begins.items():
-        starts = [each.started_at for each in campaigns if each.started_at]
-        values = [us for at, us in earlier.get(key, ()) if at < max(starts, default=at)]
+    for numbers, (key, start) in begins.items():
+        values = [us for at, us in earlier.get(key, ()) if at < start]
         if noise := campaign_noise(tuple(values[-_MOST_EARLIER:])):
             noises[numbers] = noise
     return noises

@@ -9,9 +9,10 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacityInterval,
-    bounded_word,
+    CapacityWord,
     capacity_ratio,
     capacity_word,
+    has_kept_more,
 )
 from campaigns.domain.analysis.messages import advise, say
 from campaigns.domain.analysis.ratio import Against
@@ -140,10 +141,13 @@ def _between(baseline: SearchColumn, candidate: SearchColumn) -> ComparedCapacit
     forbidden = any(each.forbids for each in _differences(baseline, candidate))
     ratio = capacity_ratio(first, second) if first and second and not forbidden else None
     why, texts = "", (baseline.text, candidate.text)
+    rates = {"ours": candidate.text, "theirs": baseline.text}
     if ratio:
         word = capacity_word(ratio, candidate.column.campaign.practical_threshold)
-    elif not forbidden and (word := bounded_word(baseline.report.answer, candidate.report.answer)):
-        why = say("bounded_rates", theirs=baseline.text, ours=candidate.text)
+    elif not forbidden and has_kept_more(candidate.report.answer, first):
+        word, why = CapacityWord.MORE, say("bounded_rates", **rates)
+    elif not forbidden and has_kept_more(baseline.report.answer, second):
+        word, why = CapacityWord.LESS, say("bounded_rates", **rates)
     else:
         word, why = "", _why(baseline, candidate)
     return ComparedCapacity(candidate.column.letter, first, second, ratio, str(word), why, texts)

@@ -462,14 +462,11 @@ def capacity_word(ratio: RatioInterval, threshold: float) -> CapacityWord:
     return _CAPACITY_WORDS[word_of(ratio.low, ratio.high, threshold)]
 
 
-def bounded_word(baseline: CapacityAnswer, candidate: CapacityAnswer) -> CapacityWord | None:
-    """Where only one has an interval: whether the other kept a rate that is above it."""
-    sides = (CapacityWord.MORE, candidate, baseline), (CapacityWord.LESS, baseline, candidate)
-    for word, first, second in sides:
-        kept, interval = first.at_least, second.capacity
-        if kept and first.ending != Ending.DRIFTED and interval and interval.high:
-            return word if kept > interval.high else None
-    return None
+def has_kept_more(answer: CapacityAnswer, other: CapacityInterval | None) -> bool:
+    """Whether a search kept a rate that is above the interval of another, whatever its own is."""
+    if answer.ending == Ending.DRIFTED or other is None or other.high is None:
+        return False
+    return (answer.at_least or 0) > other.high
 
 
 def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> RatioInterval | None:

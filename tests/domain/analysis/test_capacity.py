@@ -26,6 +26,7 @@ from campaigns.domain.analysis.capacity import (
     capacity_of,
     capacity_ratio,
     capacity_word,
+    has_kept_more,
     next_action,
     trend_of,
     trial_of,
@@ -347,3 +348,16 @@ def test_a_run_that_did_not_end_is_not_counted():
     for outcome in [Outcome.PARTIAL, Outcome.FAILED]:
         assert answer_of(judgement_of(), outcome=outcome, why="Lost.") == (UNTRUSTED, "Lost.")
         assert answer_of(None) == (UNTRUSTED, "The trial did not run to its end.")
+
+
+def test_a_rate_that_was_kept_is_more_than_an_interval_below_it():
+    interval = CapacityInterval(1000.0, 970.0, 1030.0, 6)
+    for ending, at_least, other, is_more in [
+        (Ending.LIMIT, 2000.0, interval, True),
+        (Ending.LIMIT, 1000.0, interval, False),
+        (Ending.BELOW, None, interval, False),
+        (Ending.DRIFTED, 2000.0, interval, False),  # no bound holds
+        (Ending.LIMIT, 2000.0, None, False),
+    ]:
+        answer = CapacityAnswer(ending, None, at_least, None, (), 0.0)
+        assert has_kept_more(answer, other) == is_more
